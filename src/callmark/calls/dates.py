@@ -1,0 +1,63 @@
+"""Dates as people and machines write them: ISO 8601, `10 May 2025`, `May 10, 2025`.
+
+`written_date` reads a whole text, `dates_in` finds every date in a longer one. Days that do not exist are no dates.
+"""
+
+import re
+from datetime import UTC, date, datetime
+
+_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
+_NUMBER = {name: index for index, name in enumerate(_MONTHS, 1)} | {name[:3]: index for index, name in enumerate(_MONTHS, 1)} | {"sept": 9}
+_MONTH = "(" + "|".join(sorted(_NUMBER, key=len, reverse=True)) + r")\.?"
+_DAY = r"([0-9]{1,2})(?:st|nd|rd|th)?"
+_TIME = r"[t ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?\s?(?:z|[+-][0-9]{2}(?::?[0-9]{2})?)?"
+_ISO = re.compile(rf"(?<![0-9a-z])([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})({_TIME})?(?![0-9])", re.IGNORECASE)
+_DAY_FIRST = re.compile(rf"(?<![0-9a-z]){_DAY}\s+(?:of\s+)?{_MONTH},?\s+([0-9]{{4}})(?![0-9a-z])", re.IGNORECASE)
+_MONTH_FIRST = re.compile(rf"(?<![0-9a-z]){_MONTH}\s+{_DAY},?\s+([0-9]{{4}})(?![0-9a-z])", re.IGNORECASE)
+
+
+def written_date(text: str) -> date | datetime | None:
+    """The date (a `datetime` where a time is given) that the whole text writes; None when it writes none."""
+    text = text.strip()
+    if not 8 <= len(text) <= 40:
+        return None
+    return next((written for written, start, end in _found(text) if (start, end) == (0, len(text))), None)
+
+
+def dates_in(text: str) -> list[date | datetime]:
+    """Every date that stands in a text."""
+    return [written for written, _, _ in _found(text)]
+
+
+def same_date(expected: date | datetime, actual: date | datetime) -> bool:
+    """The same instant, or, if the expected is a day, whether the written date is that day. A time without a zone is in UTC."""
+    if not isinstance(expected, datetime):
+        return (actual.date() if isinstance(actual, datetime) else actual) == expected
+    return isinstance(actual, datetime) and _zoned(expected) == _zoned(actual)
+
+
+def _found(text: str) -> list[tuple[date | datetime, int, int]]:
+    """Every date with its start and end."""
+    found: list[tuple[date | datetime, int, int]] = []
+    for match in _ISO.finditer(text):
+        written = _iso(match[0])
+        if written is not None:
+            found.append((written, match.start(), match.end()))
+    for pattern, day, month in ((_DAY_FIRST, 1, 2), (_MONTH_FIRST, 2, 1)):
+        for match in pattern.finditer(text):
+            try:
+                found.append((date(int(match[3]), _NUMBER[match[month].lower()], int(match[day])), match.start(), match.end()))
+            except ValueError:  # the 31st of February
+                continue
+    return found
+
+
+def _iso(text: str) -> date | datetime | None:
+    try:
+        return date.fromisoformat(text) if len(text) == 10 else datetime.fromisoformat(text.upper().replace(" Z", "Z").replace(",", "."))
+    except ValueError:
+        return None
+
+
+def _zoned(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment

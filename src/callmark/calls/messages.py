@@ -1,0 +1,219 @@
+"""A message in OpenAI's form: JSON text to `Message`, `Message` to JSON text, and cutting its calls.
+
+Read: `tool_calls` (null is none), the older `function_call`, content that is a string, null, missing, a list of parts or any
+other JSON. A number where the list of calls belongs raises `BadInput`; a call that is no call is kept, malformed.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from callmark.calls.shapes import named_call, read_call_text
+from callmark.calls.strict import dump, scrub
+from callmark.errors import BadInput
+from callmark.types import Call, Conversation, Message, Text
+
+RESULT_ROLES = frozenset({"tool", "function"})
+
+NOTHING = Raw(b"")  # a field that is not there
+
+
+class _Function(Struct, gc=False):
+    name: str
+    arguments: str
+
+
+class _Call(Struct, gc=False):
+    """A call as nearly every file has it; any other shape goes the longer way."""
+
+    function: _Function
+    id: str
+
+
+class _Wire(Struct, gc=False):
+    role: str
+    content: Any = None
+    function_call: Raw = NOTHING
+    name: str | None = None
+
+
+class UsualMessage(_Wire, gc=False):
+    """A message on the wire, with calls as nearly every file has them: decoded in one go."""
+
+    tool_calls: list[_Call] | None = None
+    tool_call_id: str | None = None
+
+
+class AnyMessage(_Wire, gc=False):
+    """A message on the wire, with calls of any shape at all."""
+
+    tool_calls: list[Raw] | None = None
+    tool_call_id: str | int | None = None
+
+
+class _Calls(Struct):
+    tool_calls: list[Raw] | None = None
+
+
+class _Body(Struct):
+    messages: list[Raw]
+
+
+_decode_body = msgspec.json.Decoder(_Body).decode
+_decode_usual = msgspec.json.Decoder(list[UsualMessage]).decode
+_decode_any = msgspec.json.Decoder(list[AnyMessage]).decode
+_decode_calls = msgspec.json.Decoder(_Calls).decode
+_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
+_encode = msgspec.json.Encoder().encode
+_EXPECTED = re.compile(r"Expected `([^`]*)`, got `([^`]*)`(?: - at `\$\.?([^`]*)`)?")
+_MISSING = re.compile(r"missing required field `([^`]*)`")
+_NAMES = {
+    "array | null": "a list",
+    "array": "a list",
+    "str": "text",
+    "object": "an object",
+    "str | null": "text",
+    "int | str | null": "text",
+}
+_KINDS = {
+    "int": "a number",
+    "float": "a number",
+    "bool": "true or false",
+    "str": "text",
+    "object": "an object",
+    "array": "a list",
+    "null": "null",
+}
+
+
+def read_messages(text: bytes | Raw) -> tuple[Message, ...]:
+    """The messages of a JSON list. Raises `BadInput` that names the field when one of them is none."""
+    try:
+        return messages_of(_decode_usual(text))
+    except msgspec.ValidationError:
+        pass
+    try:
+        return messages_of(_decode_any(text))
+    except msgspec.ValidationError as error:
+        raise BadInput(field_problem(str(error), "messages")) from None
+
+
+def messages_of(wires: Sequence[UsualMessage] | Sequence[AnyMessage]) -> tuple[Message, ...]:
+    """The messages that were decoded from the wire."""
+    return tuple(
+        [
+            Message(wire.role, wire.content, (), wire.tool_call_id, wire.name)
+            if wire.tool_calls is None
+            and wire.content.__class__ is str
+            and wire.function_call is NOTHING
+            and wire.__class__ is UsualMessage
+            else _message(wire)
+            for wire in wires
+        ]
+    )
+
+
+def _message(wire: UsualMessage | AnyMessage) -> Message:
+    calls: tuple[Call, ...] = ()
+    if wire.tool_calls:
+        calls = tuple([_call(call) for call in wire.tool_calls])
+    elif wire.function_call is not NOTHING and (text := bytes(wire.function_call)) != b"null":
+        calls = (read_call_text(text),)
+    content = wire.content
+    call_id = wire.tool_call_id
+    return Message(
+        wire.role,
+        content if content.__class__ is str else text_of(content),
+        calls,
+        call_id if call_id is None or call_id.__class__ is str else str(call_id),
+        wire.name,
+    )
+
+
+def _call(call: _Call | Raw) -> Call:
+    if isinstance(call, _Call) and call.function.name:
+        return named_call(call.function.name, call.function.arguments, call.id)
+    return read_call_text(bytes(call) if isinstance(call, Raw) else _encode(call))
+
+
+def message_texts(conversation: Conversation) -> Sequence[Text]:
+    """Each message's JSON: as it stood, or made from its fields where the conversation was made in Python."""
+    if conversation.raw_messages:
+        return conversation.raw_messages
+    if conversation.body:
+        return _decode_body(conversation.body).messages
+    return [message_text(message) for message in conversation.messages]
+
+
+def message_text(message: Message) -> bytes:
+    """The message's JSON, made from its fields."""
+    fields: dict[str, Any] = {"role": message.role, "content": scrub(message.text) if message.text or not message.calls else None}
+    if message.calls:
+        fields["tool_calls"] = [Raw(call_text(call)) for call in message.calls]
+    if message.tool_call_id is not None:
+        fields["tool_call_id"] = message.tool_call_id
+    if message.name is not None:
+        fields["name"] = message.name
+    return _encode(fields)
+
+
+def call_text(call: Call) -> bytes:
+    """The call's JSON in OpenAI's form; a malformed one so that it is read back as it is."""
+    arguments = call.text if call.malformed else dump(call.arguments)
+    fields: dict[str, Any] = {"type": "function", "function": {"name": call.name, "arguments": arguments}}
+    return _encode(fields if call.id is None else {"id": call.id, **fields})
+
+
+def call_texts(message: Message, text: Text) -> list[bytes]:
+    """The JSON of each call of a message whose JSON is `text`, in OpenAI's form: as it stood where it stood in that form."""
+    stood = _decode_calls(text).tool_calls
+    if not stood:
+        return [call_text(call) for call in message.calls]
+    return [one if b'"function"' in (one := bytes(raw)) else call_text(call) for call, raw in zip(message.calls, stood, strict=True)]
+
+
+def keep_calls(text: Text, calls: Sequence[Text]) -> bytes:
+    """The JSON of a message with these calls for its own; without any it has no `tool_calls` at all."""
+    fields = _decode_fields(text)
+    fields.pop("function_call", None)
+    fields.pop("tool_calls", None)
+    if calls:
+        fields["tool_calls"] = Raw(b"[" + b",".join(calls) + b"]")
+    return _encode(fields)
+
+
+def text_of(content: Any) -> str:
+    """The text of a message's content: strings, text parts joined by line breaks, `[image_url]` for a part without text."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n".join(_part(part) for part in content)
+    return dump(content)
+
+
+def field_problem(said: str, prefix: str = "") -> str:
+    """msgspec's words for a field of the wrong type, as a sentence: field, what was found, what was expected."""
+    if found := _EXPECTED.search(said):
+        expected, got, path = found.groups()
+        field = ".".join(part for part in (prefix, path or "") if part) or "the row"
+        of = " of calls" if field.endswith("tool_calls") else " of messages" if field.endswith("messages") else ""
+        return f"{field} is {_KINDS.get(got, got)}, {_NAMES.get(expected, expected)}{of} was expected"
+    if missing := _MISSING.search(said):
+        return f"{prefix or 'the row'} has no {missing[1]}"
+    return f"{prefix}: {said}" if prefix else said
+
+
+def _part(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, dict):
+        for key in ("text", "content", "refusal"):
+            if isinstance(part.get(key), str):
+                return str(part[key])
+        return f"[{part.get('type', 'part')}]"
+    return dump(part)

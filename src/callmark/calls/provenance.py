@@ -1,0 +1,182 @@
+"""Where a value came from (docs/metrics.md, section 12).
+
+Every string and number in a call's arguments is looked for in what stood before it: user, system and developer messages and
+tool results, not what the assistant said. What is found nowhere is invented.
+
+Found means: as text, case-folded, white space collapsed, bounded by non-letters and non-digits; a number in any JSON spelling; a
+date in any form that `dates` knows. In a string of six words or more only the words with a digit need a source. Booleans, null,
+blank strings and what the schema lists (`enum`, `const`, `default`) need none; malformed calls have no values.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from typing import Any
+
+from msgspec import Struct
+
+from callmark.calls.dates import dates_in, same_date, written_date
+from callmark.calls.messages import RESULT_ROLES
+from callmark.calls.schema import below, path_text
+from callmark.calls.strict import NotStrict, parse, strings_and_numbers
+from callmark.calls.values import exact
+from callmark.calls.words import bare
+from callmark.types import Call, Message, Tool
+
+DERIVED = ("calculate", "think")  # tools whose arguments are worked out, not quoted
+SOURCES = RESULT_ROLES | {"user", "system", "developer"}
+LONG = 6  # words from which on only those with a digit need a source
+
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")
+_LONGEST_NUMBER = 400
+_BETWEEN = "\0"  # keeps the strings of a result apart, so that no value is found across two of them
+
+
+class Origin(Struct, frozen=True):
+    """One value of one call and the index of the message it was found in; None: it is invented."""
+
+    message: int
+    call: int
+    path: str
+    value: str | int | float
+    source: int | None
+
+
+class Sources:
+    """What stood before a call, message by message, ready to be searched."""
+
+    def __init__(self) -> None:
+        self._texts: list[_Text] = []
+
+    def add(self, index: int, message: Message) -> None:
+        """Make the message searchable; the assistant's own words are passed over."""
+        if message.role in SOURCES and message.text:
+            self._texts.append(_Text(index, message.text, message.role in RESULT_ROLES))
+
+    def find(self, value: str | int | float) -> int | None:
+        """The index of the first message that the value stands in; None when it stands in none."""
+        if not isinstance(value, str):
+            return self._first(lambda text: text.has_number(value))
+        needle = _fold(value)
+        if not needle:
+            return self._texts[0].index if self._texts else 0
+        if (found := self._first(lambda text: text.has(needle))) is not None:
+            return found
+        if (number := _as_number(value)) is not None:
+            return self._first(lambda text: text.has_number(number))
+        if (day := written_date(value)) is not None:
+            return self._first(lambda text: text.has_date(day))
+        pieces = value.split()
+        if len(pieces) < LONG:
+            return None
+        found_in = [self.find(bare(piece)) for piece in pieces if any(character.isdigit() for character in piece)]
+        if any(source is None for source in found_in):
+            return None
+        return next((source for source in found_in if source is not None), self._texts[0].index if self._texts else 0)
+
+    def _first(self, holds: Any) -> int | None:
+        return next((text.index for text in self._texts if holds(text)), None)
+
+
+def origins(messages: Sequence[Message], tools: Sequence[Tool] = (), *, derived: Sequence[str] = DERIVED) -> list[Origin]:
+    """Every value that needs a source, of every call, in order, with the message it was found in."""
+    schemas = {tool.name: tool.parameters for tool in tools}
+    sources = Sources()
+    found: list[Origin] = []
+    for index, message in enumerate(messages):
+        for place, call in enumerate(message.calls):
+            if call.name not in derived:
+                values = needing_source(call, schemas.get(call.name, {}))
+                found.extend(Origin(index, place, path, value, sources.find(value)) for path, value in values)
+        sources.add(index, message)
+    return found
+
+
+def needing_source(call: Call, parameters: Mapping[str, Any]) -> Iterator[tuple[str, str | int | float]]:
+    """`(path, value)` of every string and number in the arguments that the schema does not list."""
+    rest: list[tuple[tuple[str | int, ...], Any, list[dict[str, Any]]]] = [
+        ((key,), value, below([parameters], key, parameters)) for key, value in reversed(call.arguments.items())
+    ]
+    while rest:
+        path, value, schemas = rest.pop()
+        if schemas and _listed(value, schemas):
+            continue
+        if isinstance(value, dict):
+            rest.extend(((*path, key), child, below(schemas, key, parameters)) for key, child in reversed(value.items()))
+        elif isinstance(value, list):
+            rest.extend(((*path, at), value[at], below(schemas, at, parameters)) for at in range(len(value) - 1, -1, -1))
+        elif isinstance(value, str | int | float) and not isinstance(value, bool):
+            yield path_text(path), value
+
+
+def _listed(value: Any, schemas: Sequence[dict[str, Any]]) -> bool:
+    for schema in schemas:
+        listed = schema["enum"] if isinstance(schema.get("enum"), list) else []
+        if any(exact(item, value) for item in (*listed, *(schema[key] for key in ("const", "default") if key in schema))):
+            return True
+    return False
+
+
+class _Text:
+    """One message's text, folded once; its numbers and dates are looked for when a value asks for them."""
+
+    def __init__(self, index: int, text: str, is_result: bool) -> None:
+        self.index = index
+        self.folded = _fold(text)
+        if is_result and "\\" in text:  # a JSON result may spell a string with escapes
+            self.folded += _BETWEEN + _BETWEEN.join(map(_fold, _strings(text)))
+        self._numbers: set[int | float] | None = None
+        self._dates: list[date] | None = None
+
+    def has(self, needle: str) -> bool:
+        folded = self.folded
+        at = folded.find(needle)
+        while at >= 0:
+            end = at + len(needle)
+            if not (at and folded[at - 1].isalnum()) and not (end < len(folded) and folded[end].isalnum()):
+                return True
+            at = folded.find(needle, at + 1)
+        return False
+
+    def has_number(self, number: int | float) -> bool:
+        if self._numbers is None:
+            self._numbers = set(_numbers(self.folded))
+        return number in self._numbers
+
+    def has_date(self, day: date) -> bool:
+        if self._dates is None:
+            self._dates = list(dates_in(self.folded))
+        return any(same_date(day, written) for written in self._dates)
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _strings(text: str) -> list[str]:
+    try:
+        value = parse(text)
+    except NotStrict:
+        return []
+    return [item for item in strings_and_numbers(value) if isinstance(item, str)]
+
+
+def _as_number(text: str) -> int | float | None:
+    try:
+        value = parse(text)
+    except NotStrict:
+        return None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _numbers(folded: str) -> Iterator[int | float]:
+    """The numbers in a text, as JSON would spell them. A minus counts as one only where no letter or digit stands before it."""
+    for match in _NUMBER.finditer(folded):
+        token, start, end = match[0], match.start(), match.end()
+        if len(token) > _LONGEST_NUMBER or (len(token) > 1 and token[0] == "0" and token[1].isdigit()):
+            continue
+        if (start and folded[start - 1].isalnum()) or (end < len(folded) and folded[end].isalnum()):
+            continue
+        number = int(token) if token.isdigit() else float(token)
+        negative = start and folded[start - 1] == "-" and not (start > 1 and folded[start - 2].isalnum())
+        yield -number if negative else number

@@ -1,0 +1,110 @@
+"""A tool's JSON Schema: its parameters, what a value may be at a place in it, and full validation.
+
+Schemas come from files and may be anything: what is not understood is left alone, and one that does not compile is reported by
+`violations` as such, once a call. Nothing is fetched: a `$ref` outside the schema does not resolve. Patterns run in linear time.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from callmark.types import Tool
+
+_COMBINED = ("anyOf", "oneOf", "allOf")
+_MOST_HOPS = 20  # of $ref and anyOf, so that a schema that refers to itself ends
+
+
+def properties(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of each named parameter; `{}` where there is none."""
+    found = parameters.get("properties")
+    return found if isinstance(found, dict) else {}
+
+
+def required(parameters: Mapping[str, Any]) -> frozenset[str]:
+    """The names of the parameters that must be given."""
+    found = parameters.get("required")
+    return frozenset(name for name in found if isinstance(name, str)) if isinstance(found, list) else frozenset()
+
+
+def admits_null(schema: Any, root: Mapping[str, Any] | None = None) -> bool:
+    """Whether null is among what the schema takes. A schema without any type takes everything."""
+    for part in variants(schema, root if root is not None else schema if isinstance(schema, dict) else {}):
+        kind = part.get("type")
+        if kind == "null" or (isinstance(kind, list) and "null" in kind) or part.get("nullable") is True:
+            return True
+        if "enum" in part and isinstance(part["enum"], list) and None in part["enum"]:
+            return True
+        if kind is None and not any(key in part for key in ("enum", "const", "$ref", *_COMBINED)):
+            return True
+    return False
+
+
+def variants(schema: Any, root: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The schema itself and everything that `anyOf`, `oneOf`, `allOf` and local `$ref` make of it."""
+    rest = [(schema, 0)]
+    while rest:
+        part, hops = rest.pop(0)
+        if not isinstance(part, dict) or hops > _MOST_HOPS:
+            continue
+        yield part
+        rest.extend((item, hops + 1) for key in _COMBINED if isinstance(part.get(key), list) for item in part[key])
+        if isinstance(part.get("$ref"), str):
+            rest.append((_resolve(part["$ref"], root), hops + 1))
+
+
+def below(schemas: Sequence[Any], key: str | int, root: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The schemas that apply to an object's field, or to an array's item, of a value that any of `schemas` applies to."""
+    found: list[dict[str, Any]] = []
+    for schema in schemas:
+        for part in variants(schema, root):
+            if isinstance(key, str):
+                child = properties(part).get(key, part.get("additionalProperties"))
+            else:
+                prefix = part.get("prefixItems")
+                child = prefix[key] if isinstance(prefix, list) and key < len(prefix) else part.get("items")
+            if isinstance(child, dict):
+                found.extend(variants(child, root))
+    return found
+
+
+def violations(arguments: dict[str, Any], tool: Tool) -> list[tuple[str, str]]:
+    """`(argument path, sentence)` for everything in the arguments that the tool's schema does not allow; full JSON Schema."""
+    if not tool.parameters:
+        return []
+    validator = _validator(msgspec.json.encode(tool.parameters))
+    if isinstance(validator, str):
+        return [("", f"the schema of {tool.name} does not compile: {validator}")]
+    if validator.is_valid(arguments):
+        return []
+    return [(path_text(error.instance_path), error.message) for error in validator.iter_errors(arguments)]
+
+
+def path_text(path: Sequence[str | int]) -> str:
+    """`items[0].id` for `["items", 0, "id"]`."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
+
+
+@lru_cache(maxsize=4096)
+def _validator(schema: bytes) -> Any:
+    """The compiled schema, or the reason why there is none."""
+    import jsonschema_rs
+
+    try:
+        return jsonschema_rs.validator_for(msgspec.json.decode(schema), offline=True, pattern_options=jsonschema_rs.RegexOptions())
+    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError, TypeError, RecursionError) as error:
+        return str(error).split("\n", 1)[0]
+
+
+def _resolve(reference: str, root: Mapping[str, Any]) -> Any:
+    if not reference.startswith("#"):
+        return None
+    place: Any = root
+    for step in reference[1:].strip("/").split("/"):
+        if step:
+            place = place.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(place, Mapping) else None
+    return place

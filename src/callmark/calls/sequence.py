@@ -1,0 +1,215 @@
+"""Patterns over the sequence of calls: `find_* > get_user_details(user_id=$result)`.
+
+    NAME              a call whose name fits the glob (`*` any run, `?` one character; case counts)
+    NAME(arg=value)   … and whose argument is that value: JSON, or a bare word that may be a glob; several with commas
+    NAME(arg=$result) … and whose argument is the result of the step before: its whole text, or its field of that name
+    A > B             B is the very next call after the first A
+    A >> B            B is some later call
+
+A chain goes from left to right. The first step is always the first call that fits it; after `>>` every later call is tried. A
+malformed call fits no step, but keeps its place in the sequence.
+"""
+
+import re
+from collections.abc import Sequence
+from fnmatch import translate
+from functools import lru_cache
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from callmark.calls.results import match_results
+from callmark.calls.strict import NotStrict, parse
+from callmark.calls.values import exact
+from callmark.errors import BadInput
+from callmark.types import Call, Conversation
+
+RESULT = "$result"
+EXAMPLE = "find_* > get_user_details(user_id=$result)"
+
+_STEP = re.compile(r"\s*(?P<name>[^\s()<>,=]+)\s*")
+_ARGUMENT = re.compile(r"\s*(?P<key>[^\s()=,]+)\s*=\s*")
+_BARE = re.compile(r"[^,()\"\[\]{}]+")
+
+
+class Wanted(Struct, frozen=True):
+    """What one argument must be: a value, a glob, or the result of the step before."""
+
+    kind: Literal["value", "glob", "result"]
+    value: Any = None
+
+
+class Step(Struct, frozen=True):
+    """One call of a pattern; `gap` says how it follows the step before."""
+
+    name: str
+    arguments: tuple[tuple[str, Wanted], ...] = ()
+    gap: Literal["first", "next", "later"] = "first"
+
+
+class Pattern(Struct, frozen=True):
+    """A sequence to look for. `text` is how it was written."""
+
+    text: str
+    steps: tuple[Step, ...]
+
+
+class Answered(Struct, frozen=True):
+    """A call and the text of its result, None where it has none."""
+
+    call: Call
+    result: str | None = None
+
+
+def read_pattern(text: str) -> Pattern:
+    """The pattern that a text writes. Raises `BadInput` that points at the place where it cannot be read."""
+    steps: list[Step] = []
+    at = 0
+    gap: Literal["first", "next", "later"] = "first"
+    while True:
+        step, at = _read_step(text, at, gap)
+        steps.append(step)
+        if at >= len(text):
+            return Pattern(text, tuple(steps))
+        if text.startswith(">>", at):
+            gap, at = "later", at + 2
+        elif text[at] == ">":
+            gap, at = "next", at + 1
+        else:
+            raise _cannot_read(text, at, "'>' or '>>'")
+
+
+def answered(conversation: Conversation) -> list[Answered]:
+    """Every call of a conversation with its result, in order: what patterns are looked for in."""
+    messages = conversation.messages
+    results = match_results(messages).of
+    return [
+        Answered(call, messages[results[(index, place)]].text if (index, place) in results else None)
+        for index, message in enumerate(messages)
+        for place, call in enumerate(message.calls)
+    ]
+
+
+def find(pattern: Pattern, calls: Sequence[Answered]) -> tuple[int, ...] | None:
+    """The indexes of the calls that the steps fit, or None. An empty sequence fits nothing."""
+    first = next((index for index, call in enumerate(calls) if _fits(pattern.steps[0], call, None)), None)
+    if first is None:
+        return None
+    rest = _follow(pattern.steps[1:], calls, first, set())
+    return None if rest is None else (first, *rest)
+
+
+def _follow(steps: Sequence[Step], calls: Sequence[Answered], before: int, dead: set[tuple[int, int]]) -> tuple[int, ...] | None:
+    """`dead` holds what was tried in vain (steps left, call before), so that no chain of `>>` is slower than steps x calls x calls."""
+    if not steps:
+        return ()
+    if (len(steps), before) in dead:
+        return None
+    step = steps[0]
+    last = min(before + 2, len(calls)) if step.gap == "next" else len(calls)
+    for index in range(before + 1, last):
+        if _fits(step, calls[index], calls[before]):
+            rest = _follow(steps[1:], calls, index, dead)
+            if rest is not None:
+                return (index, *rest)
+    dead.add((len(steps), before))
+    return None
+
+
+def _fits(step: Step, candidate: Answered, before: Answered | None) -> bool:
+    call = candidate.call
+    if call.malformed or not fits_glob(step.name, call.name):
+        return False
+    return all(key in call.arguments and _wanted(wanted, key, call.arguments[key], before) for key, wanted in step.arguments)
+
+
+def _wanted(wanted: Wanted, key: str, value: Any, before: Answered | None) -> bool:
+    if wanted.kind == "result":
+        return before is not None and before.result is not None and _came_from(before.result, key, value)
+    if wanted.kind == "glob":
+        return isinstance(value, str) and fits_glob(str(wanted.value), value)
+    return exact(wanted.value, value)
+
+
+def _came_from(result: str, key: str, value: Any) -> bool:
+    if exact(result, value):
+        return True
+    try:
+        read = parse(result)
+    except NotStrict:
+        return False
+    if isinstance(read, dict):
+        return key in read and exact(read[key], value)
+    return exact(read, value)
+
+
+def fits_glob(pattern: str, text: str) -> bool:
+    """Whether `*` (any run) and `?` (one character) make the pattern the text; brackets stand for themselves, case counts."""
+    if "*" not in pattern and "?" not in pattern:
+        return pattern == text
+    return _compiled(pattern).match(text) is not None
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(translate(pattern.replace("[", "[[]")))
+
+
+def _read_step(text: str, at: int, gap: Literal["first", "next", "later"]) -> tuple[Step, int]:
+    found = _STEP.match(text, at)
+    if not found:
+        raise _cannot_read(text, at, "a tool's name")
+    at = found.end()
+    arguments: list[tuple[str, Wanted]] = []
+    if at < len(text) and text[at] == "(":
+        at += 1
+        while not _closes(text, at):
+            key = _ARGUMENT.match(text, at)
+            if not key:
+                raise _cannot_read(text, at, "argument=value")
+            wanted, at = _read_wanted(text, key.end())
+            arguments.append((key["key"], wanted))
+            at = _skip_space(text, at)
+            if at < len(text) and text[at] == ",":
+                at += 1
+            elif not _closes(text, at):
+                raise _cannot_read(text, at, "',' or ')'")
+        at = _skip_space(text, _skip_space(text, at) + 1)
+    return Step(found["name"], tuple(arguments), gap), at
+
+
+def _read_wanted(text: str, at: int) -> tuple[Wanted, int]:
+    for end in _ends(text, at):
+        try:
+            return Wanted("value", parse(text[at:end])), end
+        except NotStrict:
+            continue
+    bare = _BARE.match(text, at)
+    word = bare[0].strip() if bare else ""
+    if not bare or not word:
+        raise _cannot_read(text, at, "a value")
+    if word == RESULT:
+        return Wanted("result"), bare.end()
+    return (Wanted("glob", word) if "*" in word or "?" in word else Wanted("value", word)), bare.end()
+
+
+def _ends(text: str, at: int) -> list[int]:
+    """Where a JSON value that begins at `at` may end: before any comma or closing bracket."""
+    return [index for index in range(at + 1, len(text) + 1) if index == len(text) or text[index] in ",)"]
+
+
+def _closes(text: str, at: int) -> bool:
+    return _skip_space(text, at) < len(text) and text[_skip_space(text, at)] == ")"
+
+
+def _skip_space(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
+
+
+def _cannot_read(text: str, at: int, expected: str) -> BadInput:
+    found = repr(text[at : at + 12]) if text[at:].strip() else "the end"
+    return BadInput(
+        f"the pattern {text!r} cannot be read: at character {at + 1} stands {found}, {expected} was expected", f"For example: {EXAMPLE}"
+    )

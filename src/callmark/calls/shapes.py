@@ -1,0 +1,108 @@
+"""A call, read from any of the shapes that people and machines write it in (docs/metrics.md, section 1).
+
+    {"id", "type": "function", "function": {"name", "arguments"}}      OpenAI
+    {"tool": {"name", "arguments"}}    {"name", "arguments"}    {"name", "kwargs"}
+    {"functionName", "arguments"}                                      scenarios
+    {"type": "tool_use", "name", "input"}                              Anthropic
+
+Arguments are an object or a JSON string of one; missing, null or blank arguments are `{}`. Anything else is a malformed call:
+it keeps its name and its text, and nothing here raises, whatever comes in.
+"""
+
+import json
+from typing import Any
+
+from callmark.calls.strict import DEEPEST, NotStrict, deeper_than, dump, is_strict, parse, scrub
+from callmark.types import Call
+
+_ARGUMENTS = ("arguments", "input", "kwargs")
+
+
+def read_call(value: Any) -> Call:
+    """The call that a decoded JSON value stands for; malformed where it is none."""
+    if isinstance(value, Call):
+        return value
+    if not isinstance(value, dict):
+        return Call(name="", malformed="not an object", text=dump(value))
+    inner = value.get("function", value.get("tool"))
+    body = inner if isinstance(inner, dict) else value
+    name = body.get("name", body.get("functionName"))
+    arguments = next((body[key] for key in _ARGUMENTS if key in body), None)
+    given = value.get("id")
+    call_id = scrub(given) if isinstance(given, str) else None if given is None else dump(given)
+    if not isinstance(name, str) or not name.strip():
+        return Call(name="", id=call_id, malformed="no name", text=_text(arguments, value))
+    return named_call(name, arguments, call_id)
+
+
+def named_call(name: str, arguments: Any, call_id: str | None) -> Call:
+    """The call of that name; malformed where the arguments are no object, nor a JSON string of one."""
+    try:
+        return Call(name if name.isascii() else scrub(name), _arguments(arguments), call_id)
+    except NotStrict as problem:
+        return Call(scrub(name), {}, call_id, f"arguments: {problem}", _text(arguments, None))
+
+
+def read_call_text(text: bytes) -> Call:
+    """The call that a JSON text stands for. What msgspec refuses is read as far as it goes, and is malformed."""
+    try:
+        return read_call(parse(text))
+    except NotStrict as problem:
+        reason = str(problem)
+    try:
+        loose = json.loads(text)
+    except (ValueError, RecursionError):
+        return Call(name="", malformed=reason, text=scrub(text.decode("utf-8", "backslashreplace")))
+    call = read_call(loose)
+    return call if call.malformed else Call(call.name, {}, call.id, f"arguments: {reason}", scrub(text.decode("utf-8", "backslashreplace")))
+
+
+def read_calls(values: Any) -> tuple[Call, ...]:
+    """The calls of a list; a single object is a list of one, None is none."""
+    if values is None:
+        return ()
+    return tuple(read_call(value) for value in (values if isinstance(values, list | tuple) else [values]))
+
+
+def _arguments(given: Any) -> dict[str, Any]:
+    if given is None:
+        return {}
+    if isinstance(given, str):
+        if not given or given.isspace():
+            return {}
+        value = parse(given)
+        if isinstance(value, dict):
+            return value
+        raise NotStrict(f"{_kind(value)}, an object was expected")
+    if not isinstance(given, dict):
+        raise NotStrict(f"{_kind(given)}, an object was expected")
+    if deeper_than(given, DEEPEST):
+        raise NotStrict(f"nesting deeper than {DEEPEST}")
+    if not is_strict(given):
+        raise NotStrict("a lone surrogate or a number outside double range")
+    return given
+
+
+def _text(arguments: Any, whole: Any) -> str:
+    """What stood in place of the arguments; the whole call where nothing did."""
+    if isinstance(arguments, str):
+        return scrub(arguments)
+    return dump(whole if arguments is None else arguments)
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case list() | tuple():
+            return "an array"
+        case dict():
+            return "an object"
+        case _:
+            return f"a {type(value).__name__}"

@@ -1,0 +1,142 @@
+"""Strict JSON: the one place that decides whether a text is JSON (docs/metrics.md, section 1).
+
+Refused: NaN and Infinity, trailing text, numbers outside double range, lone surrogates, nesting deeper than 200.
+Of a repeated key the last counts, as in every JSON reader; `repeated_key` tells that there is one.
+"""
+
+import json
+import re
+import sys
+from typing import Any
+
+import msgspec
+
+DEEPEST = 200
+
+_decode = msgspec.json.Decoder().decode
+_LONG_NUMBER = re.compile(r"[0-9]{309}")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class NotStrict(ValueError):  # noqa: N818 - says what the text is
+    """The text is not strict JSON; `str()` says why, in a few words."""
+
+
+def parse(text: str | bytes) -> Any:
+    """The value of a strict JSON text. Raises `NotStrict` for everything else; never another error."""
+    try:
+        value = _decode(text)
+    except RecursionError:
+        raise NotStrict(f"nesting deeper than {DEEPEST}") from None
+    except UnicodeEncodeError:
+        raise NotStrict("a lone surrogate") from None
+    except ValueError as error:  # msgspec's errors, invalid UTF-8, integers of more digits than Python converts
+        raise NotStrict(_reason(text, error)) from None
+    if len(text) > DEEPEST:
+        if _openings(text) > DEEPEST and deeper_than(value, DEEPEST):
+            raise NotStrict(f"nesting deeper than {DEEPEST}")
+        if len(text) >= 309 and _out_of_range(text, value):
+            raise NotStrict("a number outside double range")
+    return value
+
+
+def deeper_than(value: Any, limit: int) -> bool:
+    """Whether objects and arrays are nested more than `limit` deep. Does not recurse, so that any depth is answered."""
+    level = [value]
+    depth = 0
+    while level := [item for item in level if isinstance(item, dict | list | tuple)]:
+        depth += 1
+        if depth > limit:
+            return True
+        level = [child for item in level for child in (item.values() if isinstance(item, dict) else item)]
+    return False
+
+
+def strings_and_numbers(value: Any) -> list[str | int | float]:
+    """Every string (keys too) and number in a value, at any depth."""
+    found: list[str | int | float] = []
+    rest = [value]
+    while rest:
+        item = rest.pop()
+        if isinstance(item, dict):
+            rest.extend(item.values())
+            rest.extend(item)
+        elif isinstance(item, list | tuple):
+            rest.extend(item)
+        elif isinstance(item, str | int | float) and not isinstance(item, bool):
+            found.append(item)
+    return found
+
+
+def is_strict(value: Any) -> bool:
+    """Whether a value that did not come from `parse` could have: finite numbers in range, no lone surrogate."""
+    for item in strings_and_numbers(value):
+        if isinstance(item, str):
+            if not item.isascii() and _LONE_SURROGATE.search(item):
+                return False
+        elif not -sys.float_info.max <= item <= sys.float_info.max:
+            return False
+    return True
+
+
+def scrub(text: str) -> str:
+    """The text with lone surrogates written out (`\\ud800`), so that it can be encoded."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def dump(value: Any) -> str:
+    """JSON text for any value at all: what JSON has no word for is written as Python shows it."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except (TypeError, ValueError, RecursionError, OverflowError):
+        pass
+    try:
+        return scrub(json.dumps(value, ensure_ascii=False, default=repr))
+    except (TypeError, ValueError, RecursionError):
+        return scrub(repr(value)) if not deeper_than(value, DEEPEST) else f"({type(value).__name__} nested deeper than {DEEPEST})"
+
+
+def repeated_key(text: str | bytes) -> str | None:
+    """The first key that stands twice in one object of a JSON text; None when there is none or the text is not JSON."""
+    repeated: list[str] = []
+
+    def look(pairs: list[tuple[str, Any]]) -> None:
+        if not repeated and len(pairs) > 1 and len(dict(pairs)) < len(pairs):
+            keys = [key for key, _ in pairs]
+            repeated.append(next(key for index, key in enumerate(keys) if key in keys[:index]))
+
+    try:
+        json.loads(text, object_pairs_hook=look)
+    except (ValueError, RecursionError):
+        return None
+    return scrub(repeated[0]) if repeated else None
+
+
+def _openings(text: str | bytes) -> int:
+    return text.count("{") + text.count("[") if isinstance(text, str) else text.count(b"{") + text.count(b"[")
+
+
+def _out_of_range(text: str | bytes, value: Any) -> bool:
+    found = _LONG_NUMBER.search(text if isinstance(text, str) else text.decode("utf-8", "replace"))
+    return found is not None and not is_strict(value)
+
+
+def _reason(text: str | bytes, error: ValueError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "bytes that are not UTF-8"
+    said = str(error)
+    if "out of range" in said or "integer string conversion" in said:
+        return "a number outside double range"
+    try:
+        json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as problem:
+        if problem.pos >= len(text.rstrip()) or problem.msg.startswith("Unterminated"):
+            return "the JSON text is cut off"
+        return f"not JSON at character {problem.pos + 1}"
+    except (ValueError, RecursionError) as problem:
+        return str(problem) if "is not JSON" in str(problem) else "not JSON"
+    return "a lone surrogate" if "hex escape" in said or "truncated" in said or "surrogate" in said else "not JSON"
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")

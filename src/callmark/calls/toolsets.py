@@ -1,0 +1,108 @@
+"""A tool list, read from any shape: OpenAI, flat, Anthropic, MCP, or DeepFabric's list form.
+
+    {"type": "function", "function": {"name", "description", "parameters"}}
+    {"name", "description", "parameters" | "input_schema" | "inputSchema"}
+    parameters as a list: [{"name": "path", "type": "str", "required": true}]
+
+Missing or null tools are no tools. A tool without a name, or a list that is something else, raises `BadInput`.
+"""
+
+from typing import Any
+
+import msgspec
+
+from callmark.calls.strict import NotStrict, parse
+from callmark.errors import BadInput
+from callmark.types import Tool
+
+_MOST_KNOWN = 1000
+_TYPES = {
+    "str": "string",
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "list": "array",
+    "dict": "object",
+}
+
+
+def read_tool(value: Any, *, where: str = "the tool") -> Tool:
+    """One tool. `where` names its place in the message when it cannot be read."""
+    if not isinstance(value, dict):
+        raise BadInput(f"{where} is not an object, a tool with a name was expected")
+    inner = value.get("function")
+    body = inner if isinstance(inner, dict) else value
+    name = body.get("name")
+    if not isinstance(name, str) or not name:
+        raise BadInput(f"{where} has no name")
+    schema: Any = next((body[key] for key in ("parameters", "input_schema", "inputSchema") if body.get(key) is not None), {})
+    if isinstance(schema, list):
+        schema = _from_list(schema)
+    if not isinstance(schema, dict):
+        raise BadInput(f"{where} ({name}): its parameters are neither a JSON Schema nor a list of parameters")
+    description = body.get("description")
+    return Tool(name, description if isinstance(description, str) else "", schema)
+
+
+def read_tools(value: Any, *, where: str = "tools") -> tuple[Tool, ...]:
+    """The tools of a list, of an object `{"tools": […]}`, or of a JSON string of either."""
+    if isinstance(value, str):
+        try:
+            value = parse(value) if value.strip() else None
+        except NotStrict as problem:
+            raise BadInput(f"{where} is a string that holds no JSON ({problem}), a list of tools was expected") from None
+    if isinstance(value, dict) and "tools" in value:
+        value = value["tools"]
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise BadInput(f"{where} is not a list, a list of tools was expected")
+    return tuple(read_tool(item, where=f"{where}[{index}]") for index, item in enumerate(value))
+
+
+class Toolsets:
+    """Reads tool lists from JSON text and remembers them: most files repeat one list in every row, and comparing it to the
+    last one is far cheaper than reading it again. Gives back the text as well, one object for equal texts.
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[bytes, tuple[Tool, ...]] = (b"[]", ())
+        self._known: dict[bytes, tuple[bytes, tuple[Tool, ...]]] = {}
+
+    def read(self, text: bytes) -> tuple[bytes, tuple[Tool, ...]]:
+        """`(text, tools)`; empty text and null are no tools."""
+        if text == self._last[0]:
+            return self._last
+        if text not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[text] = self._fresh(text)
+        self._last = self._known[text]
+        return self._last
+
+    def _fresh(self, text: bytes) -> tuple[bytes, tuple[Tool, ...]]:
+        if not text or text == b"null":
+            return b"[]", ()
+        try:
+            value = parse(text)
+        except NotStrict as problem:
+            raise BadInput(f"tools cannot be read: {problem}") from None
+        tools = read_tools(value)
+        return text if isinstance(value, list) else msgspec.json.encode([tool_fields(tool) for tool in tools]), tools
+
+
+def tool_fields(tool: Tool) -> dict[str, Any]:
+    """The tool in OpenAI's form."""
+    return {"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters}}
+
+
+def _from_list(parameters: list[Any]) -> dict[str, Any]:
+    named = [item for item in parameters if isinstance(item, dict) and isinstance(item.get("name"), str)]
+    properties = {}
+    for item in named:
+        schema = {key: value for key, value in item.items() if key not in ("name", "required")}
+        if isinstance(schema.get("type"), str):
+            schema["type"] = _TYPES.get(schema["type"], schema["type"])
+        properties[item["name"]] = schema
+    required = [item["name"] for item in named if item.get("required") is True]
+    return {"type": "object", "properties": properties, "required": required}

@@ -1,0 +1,97 @@
+"""`callmark filter`: keep the rows that every rule keeps."""
+
+import click
+
+from callmark.cli.reading import Reader, reading_options, say, tracked
+from callmark.errors import BadInput
+
+
+@click.command(name="filter", short_help="Keep good rows: by sequence, consistency, grounding, size.")
+@click.argument("file", metavar="FILE")
+@click.option("-o", "--out", metavar="OUT", required=True, help="Where the kept rows go, as they stand; - is standard output.")
+@click.option("--require", multiple=True, metavar="PATTERN", help="Calls in this order, e.g. 'find_* > get_user(user_id=$result)'.")
+@click.option("--forbid", multiple=True, metavar="PATTERN", help="No calls in this order.")
+@click.option("--consistent", multiple=True, metavar="ARG", help="Every call that gives ARG gives the same value.")
+@click.option("--grounded", is_flag=True, help="No argument value is invented.")
+@click.option("--clean", is_flag=True, help="Lint finds no error in the row.")
+@click.option("--min-calls", type=click.IntRange(min=0), metavar="N")
+@click.option("--max-calls", type=click.IntRange(min=0), metavar="N")
+@click.option("--min-turns", type=click.IntRange(min=0), metavar="N")
+@click.option("--max-turns", type=click.IntRange(min=0), metavar="N")
+@click.option("--tool", multiple=True, metavar="GLOB", help="Calls a tool of that name.")
+@click.option("--no-tool", multiple=True, metavar="GLOB", help="Calls no tool of that name.")
+@click.option("--json", "as_json", is_flag=True, help="What each rule kept, for machines.")
+@reading_options(rejects="Keep the rows that are not kept, and those that cannot be read, in FILE, each with its reasons.")
+def command(
+    file: str,
+    out: str,
+    require: tuple[str, ...],
+    forbid: tuple[str, ...],
+    consistent: tuple[str, ...],
+    grounded: bool,
+    clean: bool,
+    min_calls: int | None,
+    max_calls: int | None,
+    min_turns: int | None,
+    max_turns: int | None,
+    tool: tuple[str, ...],
+    no_tool: tuple[str, ...],
+    as_json: bool,
+    dialect: str | None,
+    tools: str | None,
+    skip_bad: bool,
+    rejects: str | None,
+) -> None:
+    """Keep the rows that every rule keeps. Prints what each rule keeps alone, and all of them together.
+
+    \b
+    A > B                the very next call after the first A is B; A >> B: some later call is B
+    name(arg=value)      with that argument; $result is the result of the step before, or its field of that name
+    callmark filter train.jsonl -o good.jsonl --grounded --consistent user_id \\
+        --require 'find_* > get_user_details(user_id=$result)'
+    """
+    from callmark.data import filter as rules
+    from callmark.formats import Output
+
+    wanted = [
+        *map(rules.require, require),
+        *map(rules.forbid, forbid),
+        *map(rules.consistent, consistent),
+        *([rules.grounded()] if grounded else []),
+        *([rules.clean()] if clean else []),
+        *rules.calls_between(min_calls, max_calls),
+        *rules.turns_between(min_turns, max_turns),
+        *map(rules.uses_tool, tool),
+        *map(rules.avoids_tool, no_tool),
+    ]
+    if not wanted:
+        raise BadInput("no rule was given, so every row would be kept", "callmark filter --help lists the rules.")
+    with Reader(dialect=dialect, tools=tools, skip_bad=skip_bad, rejects=rejects) as reader, Output(out) as output:
+        dataset = reader.open(file)
+        kept = rules.Kept(0, {}, 0)
+        for row, failed, kept in rules.judge(tracked(dataset), wanted):  # noqa: B007 - the last counts are shown below
+            if failed:
+                reader.reject(row, failed)
+            else:
+                output.line(row.row.rstrip())
+    if as_json:
+        import msgspec
+
+        told = msgspec.json.encode({"file": file, "out": out, **msgspec.to_builtins(kept)})
+        click.echo(told, err=out == "-")
+        return
+    import sys
+
+    from callmark.reporting.headline import read_line
+    from callmark.reporting.kept import show_kept
+    from callmark.reporting.terminal import console
+
+    screen = console(sys.stderr if out == "-" else None)
+    screen.print(read_line(dataset, kept.rows))
+    screen.print()
+    show_kept(screen, kept)
+    if out != "-":
+        screen.print()
+        screen.print(f"{kept.together:,} rows → {out}" + (f" · {kept.rows - kept.together:,} → {rejects}" if rejects else ""))
+    if not kept.together:
+        say("callmark: no row is kept.")

@@ -1,0 +1,60 @@
+"""`callmark lint`: what is wrong with a dataset."""
+
+import click
+
+from callmark.cli.reading import Reader, reading_options, tracked
+
+
+@click.command(name="lint", short_help="What is wrong with a dataset: each finding with its place and a sentence.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@reading_options()
+@click.option("--strict", is_flag=True, help="Exit status 1 when there is an error among the findings.")
+@click.option("--all", "every", is_flag=True, help="Print every finding, not the first few of each kind.")
+@click.option("--json", "as_json", is_flag=True, help="For machines: rows, summary, findings.")
+def command(
+    files: tuple[str, ...],
+    dialect: str | None,
+    tools: str | None,
+    skip_bad: bool,
+    rejects: str | None,
+    strict: bool,
+    every: bool,
+    as_json: bool,
+) -> int:
+    """What is wrong with a dataset: malformed calls, unknown tools, arguments against the schema, calls without results, invented
+    values, duplicates, the same prompt with different answers. With --skip-bad, rows that cannot be read are findings too.
+
+    \b
+    callmark lint train.jsonl
+    callmark lint train.jsonl --strict --json
+    """
+    from callmark.data.lint import Linter
+
+    linter = Linter()
+    with Reader(
+        dialect=dialect, tools=tools, skip_bad=skip_bad, rejects=rejects, on_bad=lambda bad: linter.add_broken(bad.place, bad.reason)
+    ) as reader:
+        datasets = [reader.open(path) for path in files]
+        rows = []
+        for dataset in datasets:
+            count = 0
+            for row in tracked(dataset):
+                linter.add(row)
+                count += 1
+            rows.append(count)
+    report = linter.report()
+    if as_json:
+        import msgspec
+
+        click.echo(msgspec.json.encode(report))
+    else:
+        from callmark.reporting.findings import show_findings
+        from callmark.reporting.headline import read_line
+        from callmark.reporting.terminal import console
+
+        screen = console()
+        for dataset, count in zip(datasets, rows, strict=True):
+            screen.print(read_line(dataset, count))
+        screen.print()
+        show_findings(screen, report, every=every)
+    return 1 if strict and report.errors else 0

@@ -1,0 +1,91 @@
+"""`callmark`: finds the command, runs it, and turns what went wrong into one sentence and an exit status.
+
+0 fine · 1 a gate or `--strict` check not met · 2 bad input · 3 finished, with errors · 130 interrupted. `--debug`, anywhere, shows the
+traceback as well.
+"""
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from callmark.errors import BadInput
+from callmark.nearest import nearest
+
+COMMANDS = ("stats", "show", "lint", "filter", "expand", "demo")
+
+
+class Commands(click.Group):
+    """Imports a command's module when it is asked for, so that starting stays fast."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        found: click.Command = importlib.import_module(f"callmark.cli.{name}").command
+        return found
+
+    def resolve_command(self, context: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise BadInput(f"there is no command called {args[0]!r}{nearest(args[0], COMMANDS)}", "callmark --help lists them.")
+        return super().resolve_command(context, args)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="callmark", message="callmark %(version)s")
+def callmark() -> None:
+    """Tells, call by call and with the evidence, whether an agent calls the right tool with the right arguments.
+
+    \b
+    callmark demo                     see it work, with no file at hand
+    callmark stats train.jsonl        what is in a dataset
+    callmark lint train.jsonl         what is wrong with it
+    callmark expand valid.jsonl -o eval.jsonl
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its exit status."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    sys.exit(run([argument for argument in given if argument != "--debug"], debug=debug))
+
+
+def run(arguments: list[str], *, debug: bool = False) -> int:
+    """The exit status of a command line."""
+    try:
+        status = callmark.main(args=arguments, prog_name="callmark", standalone_mode=False)
+    except BadInput as error:
+        return _failed(error, str(error), error.hint, debug=debug)
+    except click.ClickException as error:
+        usage = error.ctx.get_usage() if isinstance(error, click.UsageError) and error.ctx else ""
+        return _failed(error, error.format_message(), usage, debug=debug)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("callmark: interrupted.", err=True)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read us has had enough
+        return 0
+    except Exception as error:
+        return _failed(
+            error, f"something went wrong inside callmark ({type(error).__name__}: {error})", "--debug shows where.", debug=debug
+        )
+    return status if isinstance(status, int) else 0
+
+
+def _failed(error: Exception, sentence: str, hint: str, *, debug: bool) -> int:
+    from callmark.reporting.safety import safe
+
+    if debug:
+        import traceback
+
+        traceback.print_exception(error)
+    end = "" if sentence.endswith((".", "?", "!")) else "."
+    click.echo(f"callmark: {safe(sentence)}{end}", err=True)
+    if hint:
+        click.echo(safe(hint), err=True)
+    return 2

@@ -1,0 +1,132 @@
+"""What every command that reads datasets shares: its options, rejected rows, a progress bar, and the line that says what was read."""
+
+import base64
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import click
+import msgspec
+
+from callmark.formats import BadRow, Dataset, Output, side_tools
+from callmark.types import Conversation
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+PATIENCE = 1.0  # seconds before a progress bar shows
+
+
+def reading_options(*, rejects: str = "Keep rows that cannot be read in FILE, each with its reason.") -> Callable[[Command], Command]:
+    """--from, --tools, --skip-bad and --rejects."""
+
+    def decorate(command: Command) -> Command:
+        for option in (
+            click.option("--rejects", metavar="FILE", help=rejects),
+            click.option("--skip-bad", is_flag=True, help="Go on without rows that cannot be read, and count them."),
+            click.option("--tools", metavar="FILE", help="Tools for rows that have none: a JSON list."),
+            click.option("--from", "dialect", metavar="DIALECT", help="openai, sharegpt or scenarios; found out if not given."),
+        ):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+class Reader:
+    """Opens datasets as the options say, and keeps and counts the rows that cannot be read."""
+
+    def __init__(
+        self,
+        *,
+        dialect: str | None,
+        tools: str | None,
+        skip_bad: bool,
+        rejects: str | None,
+        on_bad: Callable[[BadRow], None] | None = None,
+    ) -> None:
+        self._dialect = dialect
+        self._tools = tools
+        self._skip_bad = skip_bad
+        self._on_bad = on_bad
+        self._stack = ExitStack()
+        self.rejects = Output(rejects)
+        self.bad_rows = 0
+
+    def __enter__(self) -> Self:
+        self._stack.enter_context(self.rejects)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._stack.__exit__(kind, error, trace)
+        if kind is None and self.bad_rows:
+            kept = f", kept in {self.rejects.path}" if self.rejects.path else " (--rejects FILE keeps them)"
+            rows = "row" if self.bad_rows == 1 else "rows"
+            click.echo(
+                f"callmark: {self.bad_rows:,} {rows} could not be read and {'was' if self.bad_rows == 1 else 'were'} skipped{kept}.",
+                err=True,
+            )
+
+    def open(self, path: str) -> Dataset:
+        """The dataset in a file."""
+        return Dataset(
+            path,
+            dialect=self._dialect,
+            reading=side_tools(self._tools) if self._tools else None,
+            on_bad=self._bad if self._skip_bad else None,
+        )
+
+    def reject(self, row: Conversation, reasons: list[str]) -> None:
+        """Keep a row that could be read and is not wanted."""
+        place = row.place
+        if self.rejects.path is not None and place is not None:
+            told = {"file": place.file, place.unit: place.number, "reason": reasons, "row": msgspec.Raw(row.row)}
+            self.rejects.line(msgspec.json.encode(told))
+
+    def _bad(self, bad: BadRow) -> None:
+        self.bad_rows += 1
+        told: dict[str, Any] = {"file": bad.place.file, bad.place.unit: bad.place.number, "reason": bad.reason}
+        try:
+            told["text"] = bad.row.decode().rstrip("\r\n")
+        except UnicodeDecodeError:
+            told["base64"] = base64.b64encode(bad.row).decode()
+        self.rejects.line(msgspec.json.encode(told))
+        if self._on_bad is not None:
+            self._on_bad(bad)
+
+
+def tracked(dataset: Dataset, *, quiet: bool = False) -> Iterator[Conversation]:
+    """The rows of a dataset, with a progress bar on standard error once it takes longer than a second and someone is looking."""
+    if quiet or not sys.stderr.isatty():
+        yield from dataset
+        return
+    began = time.monotonic()
+    rows = iter(dataset)
+    for count, row in enumerate(rows, 1):
+        yield row
+        if count % 256 == 0 and time.monotonic() - began > PATIENCE:
+            break
+    else:
+        return
+    yield from _with_bar(dataset, rows)
+
+
+def _with_bar(dataset: Dataset, rows: Iterator[Conversation]) -> Iterator[Conversation]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    source = dataset.rows
+    total = source.size if source and source.size else None
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[count]:,} rows"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("reading", total=total, count=0)
+        for count, row in enumerate(rows, 1):
+            yield row
+            if count % 256 == 0 and source:
+                progress.update(task, completed=source.position, count=count)
+
+
+def say(text: str) -> None:
+    """A line for people, on standard error, so that standard output stays what was asked for."""
+    click.echo(text, err=True)

@@ -1,0 +1,40 @@
+"""`callmark stats`: what is in a dataset."""
+
+import click
+
+from callmark.cli.reading import Reader, reading_options, tracked
+
+
+@click.command(name="stats", short_help="What is in a dataset: lengths, tools, sequences, arguments.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@reading_options()
+@click.option("--json", "as_json", is_flag=True, help="For machines; a list where there are several files.")
+def command(files: tuple[str, ...], dialect: str | None, tools: str | None, skip_bad: bool, rejects: str | None, as_json: bool) -> None:
+    """What is in a dataset: turns and calls as a table, then roles, tools, sequences and arguments. Several files stand side by side.
+
+    \b
+    callmark stats train.jsonl valid.jsonl
+    callmark stats train.jsonl --json
+    """
+    from callmark.data.stats import stats
+
+    with Reader(dialect=dialect, tools=tools, skip_bad=skip_bad, rejects=rejects) as reader:
+        datasets = [reader.open(path) for path in files]
+        counted = [(dataset, stats(tracked(dataset))) for dataset in datasets]
+    if as_json:
+        import msgspec
+
+        told = [
+            {"file": dataset.path, "dialect": dataset.dialect.name, **msgspec.to_builtins(one, str_keys=True)} for dataset, one in counted
+        ]
+        click.echo(msgspec.json.encode(told[0] if len(told) == 1 else told))
+        return
+    from callmark.reporting.headline import read_line
+    from callmark.reporting.stats_view import show_stats
+    from callmark.reporting.terminal import console
+
+    screen = console()
+    for dataset, one in counted:
+        screen.print(read_line(dataset, one.conversations, f"{len(one.tools)} tools called"))
+    screen.print()
+    show_stats(screen, [(dataset.path, one) for dataset, one in counted])

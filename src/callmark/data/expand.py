@@ -1,0 +1,115 @@
+"""Cutting a conversation into decision points: given the talk so far, which call comes next? (docs/metrics.md, section 13)
+
+Every call of every assistant message becomes one case. What the assistant said in the same message stays in the history, as a
+message without calls. Of several calls in one message, case k has calls 0 to k-1 and their results in its history, so that no two
+cases ask the same question and want different answers; `parallel="together"` makes one case that expects them all. `abstain` adds a
+case for each assistant turn that says something and calls nothing.
+
+A conversation without calls gives no case (unless `abstain`). A malformed call gives one, as it stands. The same input gives the same ids.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal
+
+from callmark.calls.messages import call_text, call_texts, keep_calls, message_texts
+from callmark.calls.results import Results, match_results
+from callmark.errors import BadInput
+from callmark.types import Call, Case, Conversation, Message, Source, Text
+
+Parallel = Literal["apart", "together"]
+
+
+def expand(rows: Iterable[Conversation], *, parallel: Parallel = "apart", abstain: bool = False) -> Iterator[Case]:
+    """The decision points of every conversation, in order. A repeated conversation id is told apart by `~2`, `~3`, …"""
+    seen: Counter[str] = Counter()
+    for row in rows:
+        if isinstance(row, Case):
+            where = f"{row.place}: " if row.place else ""
+            what = "a scenario, which is taken as a whole" if row.is_scenario else "a decision point already"
+            raise BadInput(f"{where}{row.id} is {what}: only conversations can be cut into decision points")
+        seen[row.id] += 1
+        yield from decision_points(
+            row, parallel=parallel, abstain=abstain, name=row.id if seen[row.id] == 1 else f"{row.id}~{seen[row.id]}"
+        )
+
+
+def decision_points(
+    conversation: Conversation, *, parallel: Parallel = "apart", abstain: bool = False, name: str | None = None
+) -> Iterator[Case]:
+    """The decision points of one conversation; `name` stands for its id."""
+    messages = conversation.messages
+    name = conversation.id if name is None else name
+    texts: Sequence[Text] | None = None
+    results: Results | None = None
+    for index, message in enumerate(messages):
+        if message.calls:
+            texts = message_texts(conversation) if texts is None else texts
+            calls = call_texts(message, texts[index])
+            if len(calls) == 1 or parallel == "together":
+                source = Source(name, index, 0 if len(calls) == 1 else None)
+                yield _case(conversation, f"{name}:{index}", source, _cut(messages, texts, index), message.calls, calls)
+                continue
+            results = results or match_results(messages)
+            for place, call in enumerate(message.calls):
+                answers = sorted(results.of[(index, before)] for before in range(place) if (index, before) in results.of)
+                cut = _cut(messages, texts, index, calls[:place], answers)
+                yield _case(conversation, f"{name}:{index}.{place}", Source(name, index, place), cut, (call,), calls[place : place + 1])
+        elif abstain and _abstains(messages, index):
+            texts = message_texts(conversation) if texts is None else texts
+            yield _case(conversation, f"{name}:{index}", Source(name, index), (messages[:index], texts[:index]), (), ())
+
+
+Cut = tuple[tuple[Message, ...], Sequence[Text]]  # a history: its messages, and the JSON of each
+
+
+def _case(conversation: Conversation, name: str, source: Source, cut: Cut, expected: tuple[Call, ...], gold: Sequence[bytes]) -> Case:
+    if any(b'"$' in text for text in gold):
+        gold = list(map(_gold, expected, gold))
+    return Case(
+        name,
+        cut[0],
+        conversation.tools,
+        cut[1],
+        conversation.raw_tools,
+        conversation.place,
+        expected=expected,
+        raw_expected=gold,
+        source=source,
+    )
+
+
+def _cut(messages: tuple[Message, ...], texts: Sequence[Text], index: int, kept: Sequence[bytes] = (), answers: Sequence[int] = ()) -> Cut:
+    """Everything before a call: the messages before its own, what that one says, the calls of it that are kept and their answers."""
+    message = messages[index]
+    if not kept and not message.text:
+        return messages[:index], texts[:index]
+    spoken = Message(message.role, message.text, message.calls[: len(kept)], None, message.name)
+    own_text = keep_calls(texts[index], kept)
+    return (*messages[:index], spoken, *(messages[at] for at in answers)), [*texts[:index], own_text, *(texts[at] for at in answers)]
+
+
+def _abstains(messages: tuple[Message, ...], index: int) -> bool:
+    """Whether an assistant turn begins at `index` that says something and calls nothing until someone else speaks."""
+    if messages[index].role != "assistant" or (index and messages[index - 1].role == "assistant"):
+        return False
+    turn: list[Message] = []
+    for message in messages[index:]:
+        if message.role != "assistant":
+            break
+        turn.append(message)
+    return any(message.text for message in turn) and not any(message.calls for message in turn)
+
+
+def _gold(call: Call, text: bytes) -> bytes:
+    """The call as ground truth. A recorded value that looks like a matcher is not one: it is wrapped in `$literal`."""
+    arguments = {key: _literal(value) for key, value in call.arguments.items()}
+    return text if arguments == call.arguments else call_text(Call(call.name, arguments, call.id))
+
+
+def _literal(value: Any) -> Any:
+    if isinstance(value, dict):
+        if value and all(key.startswith("$") for key in value):
+            return {"$literal": value}
+        return {key: _literal(child) for key, child in value.items()}
+    return [_literal(child) for child in value] if isinstance(value, list) else value

@@ -1,0 +1,182 @@
+"""What is in a dataset: how long the conversations are, who speaks, which tools are called, when, and with which arguments.
+
+One pass, memory by the number of different tools and lengths, not of rows. Of a case (a decision point, a scenario) the calls
+are the expected ones. Malformed calls count as calls, under their name (`""` where they have none), and are counted apart.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import pairwise
+
+from msgspec import Struct
+
+from callmark.calls.schema import properties, required
+from callmark.data.describe import Description, describe
+from callmark.types import Case, Conversation, Tool
+
+_MOST_SETS = 20
+_MOST_KEPT = 10_000  # different rows that are counted together before they are spread
+
+
+class Argument(Struct, frozen=True):
+    """How many of a tool's calls give an argument, and whether the schema asks for it (None: it is not in the schema)."""
+
+    given: int
+    share: float
+    required: bool | None
+
+
+class ToolSet(Struct, frozen=True):
+    """Tools that were called in the same conversation, and in how many."""
+
+    tools: list[str]
+    count: int
+
+
+class Stats(Struct, frozen=True):
+    """The numbers of one dataset; `counts` of lengths are `{length: conversations}`."""
+
+    conversations: int
+    num_turns: Description
+    tool_calls: Description
+    tools: dict[str, int]
+    roles: dict[str, int]
+    never_called: list[str]
+    not_listed: list[str]
+    malformed_calls: int
+    first_call: dict[str, int]
+    last_call: dict[str, int]
+    calls_per_message: dict[int, int]
+    follows: dict[str, dict[str, int]]
+    tool_sets: list[ToolSet]
+    arguments: dict[str, dict[str, Argument]]
+    turns_counts: dict[int, int]
+    calls_counts: dict[int, int]
+
+
+def stats(rows: Iterable[Conversation]) -> Stats:
+    """The statistics of conversations or cases. There must be at least one row."""
+    tally = Tally()
+    for row in rows:
+        tally.add(row)
+    return tally.stats()
+
+
+class Tally:
+    """Counts row by row; `stats()` is what has been counted so far.
+
+    Rows that call the same tools in the same order are counted together first (`_sequences`, `_speakers`), which is most of the
+    work; now and then these are spread over the counts that people see, so that memory stays flat.
+    """
+
+    def __init__(self) -> None:
+        self._rows = 0
+        self._turns: Counter[int] = Counter()
+        self._calls: Counter[int] = Counter()
+        self._roles: Counter[str] = Counter()
+        self._tools: Counter[str] = Counter()
+        self._first: Counter[str] = Counter()
+        self._last: Counter[str] = Counter()
+        self._per_message: Counter[int] = Counter()
+        self._pairs: Counter[tuple[str, str]] = Counter()
+        self._sets: Counter[frozenset[str]] = Counter()
+        self._given: Counter[tuple[str, str]] = Counter()
+        self._malformed = 0
+        self._listed: dict[str, Tool] = {}
+        self._last_tools: tuple[Tool, ...] | None = None
+        self._speakers: dict[tuple[str, ...], int] = {}
+        self._sequences: dict[tuple[tuple[str, ...], ...], int] = {}
+        self._keys: dict[tuple[str, ...], int] = {}
+
+    def add(self, row: Conversation) -> None:
+        """Count one conversation or case."""
+        self._rows += 1
+        speakers = tuple([message.role for message in row.messages])
+        self._speakers[speakers] = self._speakers.get(speakers, 0) + 1
+        if row.tools is not self._last_tools:
+            self._last_tools = row.tools
+            self._listed.update((tool.name, tool) for tool in row.tools if tool.name not in self._listed)
+        if isinstance(row, Case):
+            groups = [row.expected] if row.expected else []
+        else:
+            groups = [message.calls for message in row.messages if message.calls]
+        sequence = []
+        for calls in groups:
+            names = []
+            for call in calls:
+                names.append(call.name)
+                if call.malformed:
+                    self._malformed += 1
+                else:
+                    keys = (call.name, *call.arguments)
+                    self._keys[keys] = self._keys.get(keys, 0) + 1
+            sequence.append(tuple(names))
+        spoken = tuple(sequence)
+        self._sequences[spoken] = self._sequences.get(spoken, 0) + 1
+        if len(self._sequences) + len(self._speakers) + len(self._keys) > _MOST_KEPT:
+            self._spread()
+
+    def stats(self) -> Stats:
+        """Everything counted so far, most frequent first."""
+        self._spread()
+        follows: dict[str, dict[str, int]] = {}
+        for (before, after), count in self._pairs.most_common():
+            follows.setdefault(before, {})[after] = count
+        return Stats(
+            conversations=self._rows,
+            num_turns=describe(self._turns),
+            tool_calls=describe(self._calls),
+            tools=dict(self._tools.most_common()),
+            roles=dict(self._roles.most_common()),
+            never_called=sorted(self._listed.keys() - self._tools.keys()),
+            not_listed=sorted(self._tools.keys() - self._listed.keys()) if self._listed else [],
+            malformed_calls=self._malformed,
+            first_call=dict(self._first.most_common()),
+            last_call=dict(self._last.most_common()),
+            calls_per_message=dict(sorted(self._per_message.items())),
+            follows=follows,
+            tool_sets=[ToolSet(sorted(names), count) for names, count in _ranked_sets(self._sets)],
+            arguments=self._arguments(),
+            turns_counts=dict(sorted(self._turns.items())),
+            calls_counts=dict(sorted(self._calls.items())),
+        )
+
+    def _spread(self) -> None:
+        for speakers, count in self._speakers.items():
+            self._turns[len(speakers)] += count
+            for role in speakers:
+                self._roles[role] += count
+        for sequence, count in self._sequences.items():
+            for group in sequence:
+                self._per_message[len(group)] += count
+            names = [name for group in sequence for name in group]
+            self._calls[len(names)] += count
+            for name in names:
+                self._tools[name] += count
+            for pair in pairwise(names):
+                self._pairs[pair] += count
+            if names:
+                self._first[names[0]] += count
+                self._last[names[-1]] += count
+                self._sets[frozenset(names)] += count
+        for (name, *keys), count in self._keys.items():
+            for key in keys:
+                self._given[(name, key)] += count
+        self._speakers, self._sequences, self._keys = {}, {}, {}
+
+    def _arguments(self) -> dict[str, dict[str, Argument]]:
+        coverage: dict[str, dict[str, Argument]] = {}
+        for name, total in self._tools.most_common():
+            parameters = self._listed[name].parameters if name in self._listed else {}
+            needed = required(parameters)
+            known = list(properties(parameters))
+            seen = [key for tool, key in self._given if tool == name and key not in known]
+            coverage[name] = {
+                key: Argument(self._given[(name, key)], self._given[(name, key)] / total, key in needed if key in known else None)
+                for key in [*known, *sorted(seen)]
+            }
+        return coverage
+
+
+def _ranked_sets(sets: Counter[frozenset[str]]) -> list[tuple[frozenset[str], int]]:
+    return sorted(sets.items(), key=lambda item: (-item[1], sorted(item[0])))[:_MOST_SETS]

@@ -1,0 +1,47 @@
+"""Files in, files out: one dialect a file, a sniffer picks."""
+
+from collections.abc import Iterable
+from os import PathLike, fspath
+
+from callmark.calls.strict import NotStrict
+from callmark.calls.toolsets import Toolsets
+from callmark.errors import BadInput
+from callmark.formats.dataset import BadRow, Dataset
+from callmark.formats.dialect import Reading
+from callmark.formats.output import Output, write_lines
+from callmark.formats.rows import Rows
+from callmark.formats.sniffing import DIALECTS, dialect_called
+from callmark.types import Conversation
+
+__all__ = ["DIALECTS", "BadRow", "Dataset", "Output", "load", "side_tools", "write", "write_lines"]
+
+
+def load(
+    path: str | PathLike[str], *, dialect: str | None = None, tools: str | PathLike[str] | None = None, skip_bad: bool = False
+) -> Dataset:
+    """The dataset in a file: JSONL or a JSON array, plain or gzip, in any dialect; `-` is standard input.
+
+    `tools` is a side file for rows that have none. Without `skip_bad` a row that cannot be read raises `BadInput`; with it such
+    rows are passed over and counted in `dataset.bad_rows`.
+    """
+    reading = side_tools(fspath(tools)) if tools is not None else None
+    return Dataset(fspath(path), dialect=dialect, reading=reading, on_bad=(lambda bad: None) if skip_bad else None)
+
+
+def write(rows: Iterable[Conversation], path: str | PathLike[str], *, dialect: str = "openai") -> int:
+    """Write conversations or cases, one a line, and give back how many. The file is complete or it is not there."""
+    to_line = dialect_called(dialect).write
+    return write_lines(fspath(path), map(to_line, rows))
+
+
+def side_tools(path: str) -> Reading:
+    """What reading needs when the tools stand once, in a file of their own."""
+    rows = Rows(path)
+    text = b"[" + b",".join(row for _, row in rows) + b"]" if rows.unit == "item" else next(iter(rows), (0, b""))[1]
+    try:
+        raw, tools = Toolsets().read(text)
+    except (BadInput, NotStrict) as error:
+        raise BadInput(f"{path}: {error}") from None
+    if not tools:
+        raise BadInput(f"{path} holds no tools, a JSON list of tools was expected")
+    return Reading(raw_tools=raw, tools=tools)

@@ -1,0 +1,152 @@
+"""A dataset: the rows of one file as conversations, read as they are asked for.
+
+A row that cannot be read raises `BadInput` with file, line and reason; with `on_bad` it is handed over instead and reading goes on.
+A malformed call is not a bad row. Lone surrogates in a row are written out (`\\ud800` as text), so that the row can be used.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from html import escape
+from itertools import chain, islice
+
+from msgspec import Struct
+
+from callmark.errors import BadInput
+from callmark.formats.dialect import Dialect, Reading
+from callmark.formats.problems import explain
+from callmark.formats.rows import Rows
+from callmark.formats.sniffing import dialect_called, sniff
+from callmark.types import Case, Conversation, Place
+
+SKIP_HINT = "Repair it, or pass --skip-bad to go on without it (--rejects FILE keeps such rows)."
+_SHOWN = 5  # rows in a notebook
+# Every escape of a JSON text, one by one; a surrogate that is not half of a pair is group 1.
+_ESCAPE = re.compile(rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL)
+
+
+class BadRow(Struct, frozen=True):
+    """A row that could not be read, and why."""
+
+    place: Place
+    reason: str
+    row: bytes
+
+
+class Dataset:
+    """The conversations (or cases) of a file. Iterating reads the file anew; standard input can be read once."""
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        dialect: str | None = None,
+        reading: Reading | None = None,
+        on_bad: Callable[[BadRow], None] | None = None,
+    ) -> None:
+        self.path = path
+        self.bad_rows = 0  # of the last reading, as are the next two
+        self.good_rows = 0
+        self.mended = 0
+        self.what = "conversations"
+        self._on_bad = on_bad
+        self._reading = reading or Reading()
+        self._rows: Rows | None = None
+        self._ahead: Iterator[tuple[int, bytes]] | None = None
+        self.dialect: Dialect = dialect_called(dialect) if dialect else self._sniff()
+
+    def __iter__(self) -> Iterator[Conversation]:
+        rows, numbered = self._open()
+        self.bad_rows = self.good_rows = self.mended = 0
+        read = self.dialect.read
+        file, unit = rows.name, rows.unit
+        for number, row in numbered:
+            place = Place(file, number, unit)
+            try:
+                if not row.isascii():
+                    row.decode()
+                conversation = read(row, place, self._reading)
+            except (ValueError, RecursionError, BadInput) as error:
+                mended = _written_out(row)
+                if mended == row:
+                    self._bad(place, row, error)
+                    continue
+                try:
+                    conversation = read(mended, place, self._reading)
+                    self.mended += 1
+                except (ValueError, RecursionError, BadInput) as second:
+                    self._bad(place, row, second)
+                    continue
+            self.good_rows += 1
+            if self.good_rows == 1 and isinstance(conversation, Case):
+                self.what = "scenarios" if conversation.is_scenario else "decision points"
+            yield conversation
+        if not self.good_rows:
+            if self.bad_rows:
+                raise BadInput(f"{file}: none of its {self.bad_rows:,} rows can be read")
+            raise BadInput(f"{file} is empty: there is no row in it")
+
+    def __repr__(self) -> str:
+        return f"Dataset({self.path!r}, {self.dialect.title})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(row.id)}</td><td>{len(row.messages)}</td><td><code>{escape(_calls(row))}</code></td></tr>"
+            for row in islice(self, _SHOWN)
+        )
+        head = "<tr><th>id</th><th>messages</th><th>calls</th></tr>"
+        return f"<b>{escape(self.path)}</b> · {escape(self.dialect.title)}<table>{head}{rows}</table>"
+
+    @property
+    def rows(self) -> Rows | None:
+        """The rows being read, for a progress bar; None before reading begins."""
+        return self._rows
+
+    def _open(self) -> tuple[Rows, Iterator[tuple[int, bytes]]]:
+        if self._rows is not None and self._ahead is not None:
+            numbered, self._ahead = self._ahead, None
+            return self._rows, numbered
+        if self._rows is not None and self.path == "-":
+            raise BadInput("standard input has been read already, it can be read once")
+        self._rows = Rows(self.path)
+        return self._rows, iter(self._rows)
+
+    def _sniff(self) -> Dialect:
+        """The dialect of the first row that is an object. Its rows are kept, so that standard input is not lost."""
+        rows, numbered = self._open()
+        seen: list[tuple[int, bytes]] = []
+        for number, row in numbered:
+            seen.append((number, row))
+            try:
+                dialect = sniff(_written_out(row))
+            except BadInput as error:
+                raise BadInput(f"{Place(rows.name, number, rows.unit)}: {error}", error.hint) from None
+            except (ValueError, RecursionError) as error:
+                if self._on_bad is None:
+                    raise _told(Place(rows.name, number, rows.unit), row, error) from None
+                continue
+            self._ahead = chain(seen, numbered)
+            return dialect
+        if seen:
+            raise BadInput(f"{rows.name}: none of its {len(seen):,} rows can be read")
+        raise BadInput(f"{rows.name} is empty: there is no row in it")
+
+    def _bad(self, place: Place, row: bytes, error: Exception) -> None:
+        if self._on_bad is None:
+            raise _told(place, row, error) from None
+        self.bad_rows += 1
+        self._on_bad(BadRow(place, explain(row, error), row))
+
+
+def _calls(row: Conversation) -> str:
+    return "; ".join(map(str, row.expected if isinstance(row, Case) else row.calls))[:300]
+
+
+def _told(place: Place, row: bytes, error: Exception) -> BadInput:
+    return BadInput(f"{place}: {explain(row, error)}.", SKIP_HINT)
+
+
+def _written_out(row: bytes) -> bytes:
+    """The row with every lone surrogate escape turned into text: `\\ud800` becomes `\\\\ud800`. Pairs stay as they are."""
+    if b"\\u" not in row:
+        return row
+    return _ESCAPE.sub(lambda escape: b"\\\\" + escape[1] if escape[1] else escape[0], row)

@@ -1,0 +1,42 @@
+"""What a dialect is: a name, how to recognise a row, how to read one, how to write one. One file each, listed in `sniffing`."""
+
+from collections.abc import Callable, Mapping
+
+from msgspec import Raw, Struct
+
+from callmark.calls.toolsets import Toolsets
+from callmark.types import Conversation, Place, Tool
+
+
+class Reading:
+    """What reading a row needs besides the row: where it stands, the tools of a side file, the tool lists seen so far."""
+
+    def __init__(self, *, raw_tools: bytes = b"[]", tools: tuple[Tool, ...] = ()) -> None:
+        self.side = (raw_tools, tools)
+        self.toolsets = Toolsets()
+        self.ending = b""  # how the last row ended, from the comma before its tools on; empty where they did not end it
+        self.ending_tools: tuple[bytes, tuple[Tool, ...]] = self.side
+
+    def tools(self, text: bytes) -> tuple[bytes, tuple[Tool, ...]]:
+        """The row's own tools, or the side file's where it has none."""
+        found = self.toolsets.read(text)
+        return found if found[1] else self.side
+
+
+class Dialect(Struct, frozen=True):
+    """`read` raises `BadInput` or msgspec's errors for a row that is none of this dialect's; `write` gives one line without its end."""
+
+    name: str
+    title: str
+    recognises: Callable[[Mapping[str, Raw]], bool]
+    read: Callable[[bytes, Place, Reading], Conversation]
+    write: Callable[[Conversation], bytes]
+
+
+def row_id(given: object, place: Place) -> str:
+    """The row's own id where it has one, else its number."""
+    if isinstance(given, str) and given:
+        return given
+    if isinstance(given, int) and not isinstance(given, bool):
+        return str(given)
+    return str(place.number)

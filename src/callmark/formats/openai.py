@@ -1,0 +1,146 @@
+"""OpenAI chat rows: `{"messages": […], "tools": […]}`, and decision points, which add `expected_output`.
+
+Read: `tools` or the older `functions`, missing or null; the `{"item": …}` wrapper; ids of any kind. A conversation is written as its
+messages stood, unknown keys and all.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from callmark.calls.messages import NOTHING, AnyMessage, UsualMessage, call_text, message_texts, messages_of
+from callmark.calls.shapes import read_call_text
+from callmark.errors import BadInput
+from callmark.formats.dialect import Dialect, Reading, row_id
+from callmark.types import Case, Conversation, Place, Source, Text
+
+
+class _Fields(Struct, gc=False):
+    tools: Raw = NOTHING
+    functions: Raw = NOTHING
+    id: Any = None
+    item: Raw = NOTHING
+    expected_output: Raw = NOTHING
+    source: Any = None
+    group: Any = None
+
+
+class _UsualRow(_Fields, gc=False):
+    messages: list[UsualMessage] | None = None
+
+
+class _AnyRow(_Fields, gc=False):
+    messages: list[AnyMessage] | None = None
+
+
+class _Expected(Struct):
+    tool_calls: list[Raw] | None = None
+
+
+_decode_usual = msgspec.json.Decoder(_UsualRow).decode
+_decode_any = msgspec.json.Decoder(_AnyRow).decode
+_decode_expected = msgspec.json.Decoder(_Expected).decode
+_encode = msgspec.json.Encoder().encode
+
+
+def read(row: bytes, place: Place, reading: Reading) -> Conversation:
+    """The conversation of a row, or, where it has an `expected_output`, the case.
+
+    Nearly every file ends each row with the same tools, which are most of it. Such a row is read without its ending: when what
+    stands before it, closed by a bracket, is a whole object, then the ending was the row's own `tools` and nothing else.
+    """
+    body: bytes | Raw = row
+    wire: _UsualRow | _AnyRow | None = None
+    if reading.ending and row.endswith(reading.ending):
+        body = row[: -len(reading.ending)] + b"}"
+        wire = _decode_or_none(body)
+    if wire is not None:
+        raw_tools, tools = reading.ending_tools
+    else:
+        body = row
+        wire = _decode(row)
+        if wire.messages is None and wire.item is not NOTHING:
+            body = wire.item
+            wire = _decode(body)
+        raw_tools, tools = reading.tools(bytes(wire.tools if wire.tools is not NOTHING else wire.functions))
+        if body is row and wire.tools is not NOTHING:
+            reading.ending, reading.ending_tools = _ending(row, raw_tools), (raw_tools, tools)
+    if wire.messages is None:
+        raise BadInput("the row has no messages")
+    messages = messages_of(wire.messages)
+    own_id = row_id(wire.id, place)
+    if wire.expected_output is NOTHING:
+        return Conversation(own_id, messages, tools, (), raw_tools, place, row, body)
+    calls = _decode_expected(wire.expected_output).tool_calls or []
+    return Case(
+        own_id,
+        messages,
+        tools,
+        (),
+        raw_tools,
+        place,
+        row,
+        body,
+        expected=tuple([read_call_text(bytes(call)) for call in calls]),
+        raw_expected=calls,
+        source=_source(wire.source),
+        group=wire.group if isinstance(wire.group, str) else None,
+    )
+
+
+def write(conversation: Conversation) -> bytes:
+    """One line: `messages` and `tools`; for a case also what is expected and where it was cut from."""
+    pieces: list[Text] = [b'{"id":', _encode(conversation.id), b',"messages":[', b",".join(message_texts(conversation))]
+    pieces += (b'],"tools":', conversation.raw_tools)
+    if isinstance(conversation, Case):
+        calls = conversation.raw_expected or [call_text(call) for call in conversation.expected]
+        pieces += (b',"expected_output":{"role":"assistant","tool_calls":[', b",".join(calls), b"]}")
+        if conversation.source is not None:
+            pieces += (b',"source":', _encode(conversation.source))
+        if conversation.group is not None:
+            pieces += (b',"group":', _encode(conversation.group))
+    pieces.append(b"}")
+    return b"".join(pieces)
+
+
+def _ending(row: bytes, raw_tools: bytes) -> bytes:
+    """The end of a row from the comma before its `tools` on, where they stand last and as they are; else nothing."""
+    at = row.rfind(raw_tools)
+    if at < 0 or row[at + len(raw_tools) :].strip() != b"}":
+        return b""
+    key = row.rfind(b'"tools"', 0, at)
+    if key < 0 or row[key + len(b'"tools"') : at].strip() != b":":
+        return b""
+    before = row[:key].rstrip()
+    return row[len(before) - 1 :] if before.endswith(b",") else b""
+
+
+def _decode_or_none(body: bytes) -> _UsualRow | None:
+    try:
+        return _decode_usual(body)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+
+
+def _decode(row: bytes | Raw) -> _UsualRow | _AnyRow:
+    try:
+        return _decode_usual(row)
+    except msgspec.ValidationError:  # a call of another shape, or a field that is wrong: this one says which
+        return _decode_any(row)
+
+
+def _source(given: Any) -> Source | None:
+    """Where our own records were cut from; somebody else's `source` may be anything."""
+    try:
+        return msgspec.convert(given, Source)
+    except msgspec.ValidationError:
+        return None
+
+
+def _recognises(fields: Mapping[str, Raw]) -> bool:
+    return "messages" in fields or "item" in fields
+
+
+DIALECT = Dialect("openai", "OpenAI chat", _recognises, read, write)

@@ -1,0 +1,102 @@
+"""Lines to a file: whole or not at all.
+
+The lines go to a file beside the target, which takes its place when everything is written; when something goes wrong it is removed
+and the target is as it was. `-` is standard output; a name that ends in `.gz` is compressed. A device or a pipe is written to as it is.
+"""
+
+import gzip
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self, cast
+
+from callmark.errors import BadInput
+
+_BATCH = 1 << 20  # bytes written at once
+
+
+class Output:
+    """A context manager with `line(bytes)`; with `path` None the lines are only counted."""
+
+    def __init__(self, path: str | None) -> None:
+        self.path = path
+        self.lines = 0
+        self._batch: list[bytes] = []
+        self._size = 0
+        self._stream: IO[bytes] | None = None
+        self._opened: IO[bytes] | None = None
+        self._partial: Path | None = None
+
+    def __enter__(self) -> Self:
+        if self.path == "-":
+            self._stream = sys.stdout.buffer
+        elif self.path is not None:
+            target = Path(self.path)
+            if target.is_dir():
+                raise BadInput(f"{self.path} is a directory, a file to write was expected")
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if not target.exists() or target.is_file():
+                    self._partial = Path(f"{self.path}.partial-{os.getpid()}")
+                self._opened = (self._partial or target).open("wb", buffering=0)
+                packed = self.path.endswith(".gz")
+                self._stream = cast("IO[bytes]", gzip.open(self._opened, "wb", compresslevel=6) if packed else self._opened)
+            except OSError as error:
+                raise self._refused(error) from None
+        return self
+
+    def line(self, line: bytes) -> None:
+        """Write one line; its end is added."""
+        self.lines += 1
+        self._batch += (line, b"\n")
+        self._size += len(line)
+        if self._size >= _BATCH:
+            self._write()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            if kind is None:
+                self._write()
+        except BaseException:
+            kind = BadInput
+            raise
+        finally:
+            self._close(complete=kind is None)
+
+    def _write(self) -> None:
+        batch, self._batch, self._size = self._batch, [], 0
+        if self._stream is None or not batch:
+            return
+        try:
+            rest = memoryview(b"".join(batch))
+            while rest:
+                rest = rest[self._stream.write(rest) :]
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise self._refused(error) from None
+
+    def _close(self, *, complete: bool) -> None:
+        if self._stream is sys.stdout.buffer:
+            self._stream.flush()
+        elif self._stream is not None:
+            self._stream.close()
+            if self._opened is not None:
+                self._opened.close()
+            if self._partial is not None and complete:
+                self._partial.replace(cast("str", self.path))
+            elif self._partial is not None:
+                self._partial.unlink(missing_ok=True)
+
+    def _refused(self, error: OSError) -> BadInput:
+        return BadInput(f"{self.path} cannot be written: {error.strerror or error}")
+
+
+def write_lines(path: str, lines: Iterable[bytes]) -> int:
+    """Write the lines and give back how many there were."""
+    with Output(path) as output:
+        for line in lines:
+            output.line(line)
+    return output.lines

@@ -1,0 +1,134 @@
+"""Files to rows: where the bytes of a row begin and end, before anyone asks what they mean.
+
+JSONL (blank lines passed over), a JSON array, one JSON object spread over lines; plain or gzip; `-` is standard input. JSONL is
+streamed; an array is held in memory. A missing file, a directory, an empty file and one that is not text raise `BadInput`.
+"""
+
+import gzip
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Literal, cast
+
+import msgspec
+from msgspec import Raw
+
+from callmark.errors import BadInput
+
+BUFFER = 1 << 18
+_GZIP = b"\x1f\x8b"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_BOM = b"\xef\xbb\xbf"
+
+
+class Rows:
+    """The rows of one file, in order, as `(number, bytes)`; numbers begin at 1 and count lines in JSONL, items in an array.
+
+    A line keeps its end: cutting it off would copy every row once more.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.name = "standard input" if path == "-" else path
+        self._stream = _open(path, self.name)
+        self.size = os.path.getsize(path) if path != "-" else 0
+        self._file = self._stream
+        head = self._peek()
+        if head.startswith(_GZIP):
+            self._stream = cast("IO[bytes]", gzip.GzipFile(fileobj=self._file))
+            head = self._peek()
+        self._start = len(_BOM) if head.startswith(_BOM) else 0
+        head = head[self._start :].lstrip()
+        if head.startswith(_UTF16):
+            raise BadInput(f"{self.name} is UTF-16 text, UTF-8 was expected", f"Convert it first: iconv -f UTF-16 -t UTF-8 {self.name}")
+        if b"\0" in head:
+            raise BadInput(f"{self.name} is not a text file, JSON or JSONL was expected")
+        self.unit: Literal["line", "item"] = "item" if head.startswith(b"[") or _spread(head) else "line"
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        try:
+            self._stream.read(self._start)
+            if self.unit == "item":
+                yield from self._items()
+            else:
+                for number, line in enumerate(self._stream, 1):
+                    if not line.isspace():
+                        yield number, line
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise BadInput(f"{self.name} is a gzip file that is cut off or damaged ({error})") from None
+        except OSError as error:
+            raise BadInput(f"{self.name} cannot be read: {error.strerror or error}") from None
+        finally:
+            self.close()
+
+    @property
+    def position(self) -> int:
+        """How many bytes of the file have been read, for a progress bar."""
+        return 0 if self._file.closed or not self._file.seekable() else self._file.tell()
+
+    def close(self) -> None:
+        if self._file is not sys.stdin.buffer:
+            self._file.close()
+
+    def _peek(self) -> bytes:
+        try:
+            return cast("gzip.GzipFile", self._stream).peek(BUFFER)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise BadInput(f"{self.name} is a gzip file that is cut off or damaged ({error})") from None
+
+    def _items(self) -> Iterator[tuple[int, bytes]]:
+        text = self._stream.read()
+        stripped = text.strip()
+        if stripped.startswith(b"["):
+            items = _decode_items(self.name, stripped)
+        elif _is_json(stripped):
+            items = [Raw(stripped)]
+        else:  # lines after all
+            self.unit = "line"
+            yield from ((number, line) for number, line in enumerate(text.split(b"\n"), 1) if line.strip())
+            return
+        for number, item in enumerate(items, 1):
+            raw = bytes(item)
+            yield number, msgspec.json.format(raw, indent=-1) if b"\n" in raw else raw
+
+
+def _open(path: str, name: str) -> IO[bytes]:
+    if path == "-":
+        return sys.stdin.buffer
+    try:
+        return Path(path).open("rb", buffering=BUFFER)
+    except FileNotFoundError:
+        raise BadInput(f"there is no file {name}") from None
+    except IsADirectoryError:
+        raise BadInput(f"{name} is a directory, a file was expected", _files_in(path)) from None
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{name} cannot be opened: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _files_in(path: str) -> str:
+    found = sorted(entry.name for entry in Path(path).iterdir() if ".json" in entry.name)[:5]
+    return f"It holds {', '.join(found)}." if found else ""
+
+
+def _spread(head: bytes) -> bool:
+    """Whether the text begins as one object spread over lines rather than as a row a line."""
+    first, _, rest = head.partition(b"\n")
+    return bool(rest) and first.startswith(b"{") and first.rstrip()[-1:] in (b"{", b",", b"[", b":")
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        msgspec.json.decode(text, type=Raw)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _decode_items(name: str, text: bytes) -> list[Raw]:
+    from callmark.formats.problems import explain
+
+    try:
+        return msgspec.json.decode(text, type=list[Raw])
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{name}: {explain(text, error).replace('the row', 'the file')}") from None

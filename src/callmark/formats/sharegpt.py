@@ -1,0 +1,184 @@
+"""ShareGPT rows with Hermes tool calls: `{"conversations": [{"from", "value"}], "tools": …}`.
+
+    gpt     text and <tool_call>{"name", "arguments"}</tool_call>, any number; function_call turns hold the JSON alone
+    tool    <tool_response>{"name", "content"}</tool_response>, any number, or the bare text (`observation`, `function`)
+    system  may hold <tools>…</tools>, read where the row has no `tools` (a list, or a JSON string of one)
+
+What stands in <tool_call> and is no call is kept as a malformed one, an unclosed tag likewise. Written so that nothing is lost: ids
+stand beside name and arguments, `<` inside the JSON is escaped, and a tag that the assistant only talks about gets a backslash.
+"""
+
+import ast
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from callmark.calls.messages import RESULT_ROLES, read_messages
+from callmark.calls.strict import NotStrict, dump, parse, scrub
+from callmark.errors import BadInput
+from callmark.formats.dialect import Dialect, Reading, row_id
+from callmark.types import Call, Conversation, Message, Place
+
+_ROLES = {
+    "human": "user",
+    "gpt": "assistant",
+    "model": "assistant",
+    "chatgpt": "assistant",
+    "function_call": "assistant",
+    "function": "tool",
+    "observation": "tool",
+    "ipython": "tool",
+}
+_SPEAKERS = {"user": "human", "assistant": "gpt", "function": "tool"}
+_CALL = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
+_RESPONSE = re.compile(r"<tool_response>(.*?)(?:</tool_response>|\Z)", re.DOTALL)
+_TOOLS = re.compile(r"<tools>(.*?)</tools>", re.DOTALL)
+_NAME = re.compile(r"""["']name["']\s*:\s*["']([^"'\\]+)["']""")
+_TAG = re.compile(r"<(\\*)(/?tool_call>)")
+_LONGEST_LITERAL = 100_000
+
+
+class _Turn(Struct):
+    speaker: str | None = msgspec.field(name="from", default=None)
+    value: Any = None
+    role: str | None = None
+    content: Any = None
+
+
+class _Row(Struct):
+    conversations: list[_Turn]
+    tools: Raw = Raw(b"")
+    system: str | None = None
+    id: Any = None
+
+
+_decode = msgspec.json.Decoder(_Row).decode
+_encode = msgspec.json.Encoder().encode
+
+
+def read(row: bytes, place: Place, reading: Reading) -> Conversation:
+    """The conversation of a row, its messages turned into OpenAI's form."""
+    wire = _decode(row)
+    fields: list[dict[str, Any]] = [{"role": "system", "content": wire.system}] if wire.system else []
+    for index, turn in enumerate(wire.conversations):
+        speaker = turn.speaker or turn.role
+        if speaker is None:
+            raise BadInput(f"conversations[{index}] does not say who speaks: it has no 'from'")
+        value = turn.value if turn.value is not None else turn.content
+        fields.extend(_messages(speaker, value if isinstance(value, str) else "" if value is None else dump(value)))
+    texts = [_encode(message) for message in fields]
+    messages = read_messages(b"[" + b",".join(texts) + b"]")
+    raw_tools, tools = reading.tools(bytes(wire.tools))
+    if not tools:
+        raw_tools, tools = reading.tools(_tools_in(messages))
+    return Conversation(row_id(wire.id, place), messages, tools, texts, raw_tools, place, row)
+
+
+def write(conversation: Conversation) -> bytes:
+    """One line in this dialect; no call, id or result is lost."""
+    turns = [{"from": _SPEAKERS.get(message.role, message.role), "value": _value(message)} for message in conversation.messages]
+    fields: dict[str, Any] = {"id": conversation.id, "conversations": turns}
+    if conversation.tools:
+        fields["tools"] = Raw(conversation.raw_tools)
+    return _encode(fields)
+
+
+def _messages(speaker: str, value: str) -> list[dict[str, Any]]:
+    role = _ROLES.get(speaker, speaker)
+    if speaker == "function_call":
+        return [{"role": role, "content": None, "tool_calls": _calls(value)}]
+    if role == "assistant" and "<tool_call>" in value:
+        calls = [call for inside in _CALL.findall(value) for call in _calls(inside)]
+        text = _TAG.sub(_without_backslash, _CALL.sub("", value).strip())
+        return [{"role": role, "content": text or None, "tool_calls": calls}]
+    if role == "assistant":
+        return [{"role": role, "content": _TAG.sub(_without_backslash, value)}]
+    if role in RESULT_ROLES:
+        inside = _RESPONSE.findall(value)
+        return [_result(text) for text in inside] if inside else [{"role": "tool", "content": value}]
+    return [{"role": role, "content": value}]
+
+
+def _calls(text: str) -> list[Any]:
+    """What stands between the tags, in OpenAI's form; a text that holds no call becomes one that is malformed."""
+    value = _literal(text)
+    found = []
+    for item in value if isinstance(value, list) and value else [value]:
+        if isinstance(item, dict) and "name" in item:
+            call: dict[str, Any] = {"type": "function", "function": {key: item[key] for key in ("name", "arguments") if key in item}}
+            found.append(call if item.get("id") is None else {"id": item["id"], **call})
+        else:
+            name = _NAME.search(text)
+            found.append({"type": "function", "function": {"name": name[1] if name else "", "arguments": text.strip()}})
+    return found
+
+
+def _literal(text: str) -> Any:
+    """JSON, or the Python literal that some of these files have instead; None when it is neither."""
+    try:
+        return parse(text)
+    except NotStrict:
+        pass
+    if len(text) > _LONGEST_LITERAL:
+        return None
+    try:
+        value = ast.literal_eval(text.strip())
+        _encode(value)
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        return None
+    return value
+
+
+def _result(inside: str) -> dict[str, Any]:
+    value = _literal(inside)
+    if not isinstance(value, dict) or "content" not in value:
+        return {"role": "tool", "content": inside.strip()}
+    content = value["content"]
+    message = {"role": "tool", "content": content if isinstance(content, str) else dump(content)}
+    message |= {key: value[key] for key in ("tool_call_id", "name") if isinstance(value.get(key), str)}
+    return message
+
+
+def _tools_in(messages: tuple[Message, ...]) -> bytes:
+    for message in messages:
+        if message.role == "system" and (found := _TOOLS.search(message.text)):
+            tools = _literal(found[1])
+            if tools is None:  # one a line
+                tools = [_literal(line) for line in found[1].splitlines() if line.strip()]
+            if isinstance(tools, list | dict):
+                return _encode(tools if isinstance(tools, list) else [tools])
+    return b""
+
+
+def _value(message: Message) -> str:
+    if message.role in RESULT_ROLES:
+        fields = {"tool_call_id": message.tool_call_id, "name": message.name, "content": scrub(message.text)}
+        return f"<tool_response>\n{_tagged({key: value for key, value in fields.items() if value is not None})}\n</tool_response>"
+    if message.role != "assistant":
+        return message.text
+    blocks = [f"<tool_call>\n{_tagged(_call_fields(call))}\n</tool_call>" for call in message.calls]
+    text = _TAG.sub(r"<\\\1\2", message.text)
+    return "\n".join([text, *blocks] if text else blocks)
+
+
+def _call_fields(call: Call) -> dict[str, Any]:
+    fields: dict[str, Any] = {"name": call.name, "arguments": call.text if call.malformed else call.arguments}
+    return fields if call.id is None else {"id": call.id, **fields}
+
+
+def _tagged(fields: dict[str, Any]) -> str:
+    return dump(fields).replace("<", "\\u003c")
+
+
+def _without_backslash(tag: re.Match[str]) -> str:
+    return f"<{tag[1][1:]}{tag[2]}"
+
+
+def _recognises(fields: Mapping[str, Raw]) -> bool:
+    return "conversations" in fields
+
+
+DIALECT = Dialect("sharegpt", "ShareGPT", _recognises, read, write)

@@ -1,0 +1,46 @@
+"""What lint found: the summary by code, then each code's findings, a few of them in full."""
+
+from rich.console import Console
+from rich.text import Text
+
+from callmark.data.lint import CODES, LintReport
+from callmark.reporting.safety import one_line
+from callmark.reporting.terminal import number, table
+from callmark.types import Finding
+
+SHOWN = 5  # findings of a code
+_STYLES = {"error": "bold red", "warning": "yellow", "info": "dim"}
+
+
+def show_findings(console: Console, report: LintReport, *, every: bool = False) -> None:
+    """A table of codes, then the findings themselves; all of them with `every`."""
+    if not report.findings:
+        console.print(Text("nothing found", style="green"))
+        return
+    made = table("found", "times", "in rows", "")
+    made.columns[3].justify = "left"
+    for name, count in report.summary.items():
+        severity, meaning = CODES[name]
+        rows = {finding.line for finding in report.findings if finding.code == name and finding.line is not None}
+        made.add_row(
+            Text(name, style=_STYLES[severity]),
+            number(count),
+            number(len(rows)) if rows else "—",
+            Text(f"{severity}: {meaning}", style="dim"),
+        )
+    console.print(made)
+    for name, count in report.summary.items():
+        console.print()
+        console.print(Text(name, style=_STYLES[CODES[name][0]]))
+        found = [finding for finding in report.findings if finding.code == name]
+        for finding in found if every else found[:SHOWN]:
+            console.print(Text("  ") + _place(finding) + Text(one_line(finding.sentence, 400)), soft_wrap=True)
+        if count > SHOWN and not every:
+            console.print(Text(f"  … and {count - SHOWN:,} more (--all, or --json)", style="dim"))
+
+
+def _place(finding: Finding) -> Text:
+    if finding.line is None:
+        return Text("")
+    message = f", message {finding.message}" if finding.message is not None else ""
+    return Text(f"{one_line(finding.file or '', 60)}:{finding.line}{message}  ", style="dim")

@@ -1,0 +1,86 @@
+"""The terminal: one console, calls as code, plain tables, bars. Nothing is read as markup; what came from data goes through `safety`."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import escape
+from pathlib import Path
+from typing import IO
+
+from rich.console import Console
+from rich.table import Table
+from rich.terminal_theme import SVG_EXPORT_THEME
+from rich.text import Text
+
+from callmark.reporting.safety import folded, safe
+from callmark.types import Call
+
+WIDTH = 120  # where the output is no terminal
+_recorder: list[Console] = []  # the console that is being recorded, if one is
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{title}</title>
+<style>
+{stylesheet}
+body {{ color: {foreground}; background: {background}; margin: 0 auto; padding: 2rem 1rem; max-width: 76rem; }}
+pre {{ font: 0.85rem/1.45 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; overflow-x: auto; }}
+</style>
+</head>
+<body><main><pre>{code}</pre></main></body>
+</html>
+"""
+_BLOCKS = " ▏▎▍▌▋▊▉█"
+
+
+def console(stream: IO[str] | None = None) -> Console:
+    """A console on standard output, or on another stream."""
+    if _recorder and stream is None:
+        return _recorder[-1]
+    stream = stream or sys.stdout
+    return Console(file=stream, highlight=False, markup=False, emoji=False, width=None if stream.isatty() else WIDTH)
+
+
+@contextmanager
+def recorded_page(path: Path, *, title: str) -> Iterator[None]:
+    """Everything that is printed inside goes to the terminal, and in the end also into a page that opens from disk."""
+    screen = console()
+    screen.record = True
+    _recorder.append(screen)
+    try:
+        yield
+    finally:
+        _recorder.pop()
+    path.write_text(screen.export_html(theme=SVG_EXPORT_THEME, code_format=_PAGE.replace("{title}", escape(title))), encoding="utf-8")
+
+
+def code(call: Call, limit: int | None) -> Text:
+    """The call as code would write it; a malformed one in red."""
+    text = Text(folded(str(call), limit), style="red" if call.malformed else "")
+    if call.name and not call.malformed:
+        text.stylize("bold", 0, len(safe(call.name)))
+    return text
+
+
+def table(*columns: str, title: str | None = None) -> Table:
+    """A plain table: the first column to the left, the others to the right."""
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title=title, title_justify="left", title_style="bold", header_style="dim")
+    for index, column in enumerate(columns):
+        made.add_column(safe(column), justify="left" if index == 0 else "right", overflow="fold" if index == 0 else "ellipsis")
+    return made
+
+
+def bar(share: float, width: int) -> str:
+    """A bar of that share of the width, in eighths of a character."""
+    eighths = round(max(0.0, min(share, 1.0)) * width * 8)
+    return "█" * (eighths // 8) + (_BLOCKS[eighths % 8] if eighths % 8 else "")
+
+
+def number(value: float | None) -> str:
+    """A number as people read it: whole ones with thousands, others with three places."""
+    if value is None:
+        return "—"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.3f}"

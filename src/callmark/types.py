@@ -1,0 +1,165 @@
+"""The nouns. Plain data: values in, values out, nothing here reads a file.
+
+Inside callmark every conversation is in OpenAI's form, whatever it was read from. It keeps its JSON as well, so that what is passed
+on (to a file, to a model) is what stood there, unknown keys and all.
+"""
+
+import json
+from collections.abc import Sequence
+from html import escape
+from typing import Any, Literal
+
+from msgspec import Raw, Struct
+
+Role = str
+Text = bytes | Raw  # a piece of JSON
+Severity = Literal["error", "warning", "info"]
+FOLDED = 200  # characters of a text that a notebook shows before it folds the rest
+
+
+class Place(Struct, frozen=True, gc=False):
+    """Where a row stands, for people: `data/valid.jsonl, line 17`."""
+
+    file: str
+    number: int
+    unit: Literal["line", "item"] = "line"
+
+    def __str__(self) -> str:
+        return f"{self.file}, {self.unit} {self.number}"
+
+
+class Tool(Struct, frozen=True):
+    """A name, a description and the JSON Schema of its arguments (`{}` where none was given)."""
+
+    name: str
+    description: str = ""
+    parameters: dict[str, Any] = {}
+
+
+class Call(Struct, frozen=True, gc=False):
+    """A tool name and an arguments object, or the malformed text.
+
+    `malformed` is empty for a well-formed call, else the reason in a few words. A malformed call keeps its name if it has
+    one (else `""`), has `arguments` `{}`, and keeps in `text` what stood in place of the arguments (of the whole call, where
+    nothing was recognised). `str(call)` is how code would write it.
+    """
+
+    name: str
+    arguments: dict[str, Any] = {}
+    id: str | None = None
+    malformed: str = ""
+    text: str = ""
+
+    def __str__(self) -> str:
+        if self.malformed:
+            return f"{self.name}(‹malformed: {self.text}›)"
+        return f"{self.name}({', '.join(f'{key}={json.dumps(value, ensure_ascii=False)}' for key, value in self.arguments.items())})"
+
+
+class Message(Struct, frozen=True, gc=False):
+    """Who spoke, what was said, what was called. `text` is `""` where there is none; parts that are not text are named in it.
+
+    `tool_call_id` and `name` belong to a tool's result.
+    """
+
+    role: Role
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    tool_call_id: str | None = None
+    name: str | None = None
+
+
+class Conversation(Struct, frozen=True, gc=False):
+    """Messages and tools: a row of a dataset.
+
+    `raw_tools` is the tool list as it stood (`[]` where there is none), `row` the whole row in its own dialect (empty for one made
+    in Python). Each message's JSON in OpenAI's form is in `raw_messages`, or still in `body`, an object that has them under
+    `messages`; `calls.messages.message_texts` gives them in either case.
+    """
+
+    id: str
+    messages: tuple[Message, ...] = ()
+    tools: tuple[Tool, ...] = ()
+    raw_messages: Sequence[Text] = ()
+    raw_tools: bytes = b"[]"
+    place: Place | None = None
+    row: bytes = b""
+    body: bytes | Raw = b""
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """Every call of every message, in order."""
+        return tuple(call for message in self.messages for call in message.calls)
+
+    def _repr_html_(self) -> str:
+        return f"<b>{escape(self.id)}</b>{_messages_html(self.messages)}"
+
+
+class Source(Struct, frozen=True):
+    """The conversation, message and call (None: the whole message) that a decision point was cut from."""
+
+    conversation: str
+    message: int
+    call: int | None = None
+
+
+class Case(Conversation, frozen=True, gc=False, kw_only=True):
+    """What is asked and what is right: always the expected calls.
+
+    A decision point has `messages`, the talk so far. A scenario has `instructions` for a simulated user and a `completion`
+    condition instead.
+    """
+
+    expected: tuple[Call, ...] = ()
+    raw_expected: Sequence[Text] = ()
+    source: Source | None = None
+    instructions: str = ""
+    completion: str = ""
+    description: str = ""
+    scenario_type: str = ""
+    group: str | None = None
+
+    @property
+    def is_scenario(self) -> bool:
+        return bool(self.instructions)
+
+    def _repr_html_(self) -> str:
+        asked = f"<p>{escape(self.instructions)}</p>" if self.instructions else _messages_html(self.messages)
+        return f"<b>{escape(self.id)}</b>{asked}<p>expected {_calls_html(self.expected) or 'no call'}</p>"
+
+
+class Finding(Struct, frozen=True, omit_defaults=True):
+    """One thing that is wrong with a dataset: what, how bad, where, and a sentence.
+
+    `message` is the index in the row's messages, `call` the tool's name, `argument` the argument's path; None where it
+    does not apply. `row` is the row's number; None for a finding about the whole file.
+    """
+
+    code: str
+    severity: Severity
+    sentence: str
+    file: str | None = None
+    line: int | None = None
+    row_id: str | None = None
+    message: int | None = None
+    call: str | None = None
+    argument: str | None = None
+
+
+def _messages_html(messages: tuple[Message, ...]) -> str:
+    rows = "".join(
+        f"<tr><td style='vertical-align:top'>{escape(message.role)}</td>"
+        f"<td style='text-align:left'>{_folded_html(message.text)}{_calls_html(message.calls)}</td></tr>"
+        for message in messages
+    )
+    return f"<table>{rows}</table>"
+
+
+def _calls_html(calls: tuple[Call, ...]) -> str:
+    return "".join(f"<div><code>{escape(str(call))}</code></div>" for call in calls)
+
+
+def _folded_html(text: str) -> str:
+    if len(text) <= FOLDED:
+        return escape(text)
+    return f"<details><summary>{escape(text[:FOLDED])}…</summary>{escape(text)}</details>"
