@@ -69,7 +69,7 @@ _decode_calls = msgspec.json.Decoder(_Calls).decode
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 _encode = msgspec.json.Encoder().encode
 _EXPECTED = re.compile(r"Expected `([^`]*)`, got `([^`]*)`(?: - at `\$\.?([^`]*)`)?")
-_MISSING = re.compile(r"missing required field `([^`]*)`")
+_MISSING = re.compile(r"missing required field `([^`]*)`(?: - at `\$\.?([^`]*)`)?")
 _NAMES = {
     "array | null": "a list",
     "array": "a list",
@@ -200,12 +200,17 @@ def field_problem(said: str, prefix: str = "") -> str:
     """msgspec's words for a field of the wrong type, as a sentence: field, what was found, what was expected."""
     if found := _EXPECTED.search(said):
         expected, got, path = found.groups()
-        field = ".".join(part for part in (prefix, path or "") if part) or "the row"
+        field = _field(prefix, path)
         of = " of calls" if field.endswith("tool_calls") else " of messages" if field.endswith("messages") else ""
         return f"{field} is {_KINDS.get(got, got)}, {_NAMES.get(expected, expected)}{of} was expected"
     if missing := _MISSING.search(said):
-        return f"{prefix or 'the row'} has no {missing[1]}"
+        return f"{_field(prefix, missing[2])} has no {missing[1]}"
     return f"{prefix}: {said}" if prefix else said
+
+
+def _field(prefix: str, path: str | None) -> str:
+    joined = f"{prefix}{path}" if path and path.startswith("[") else ".".join(part for part in (prefix, path or "") if part)
+    return joined or "the row"
 
 
 def _part(part: Any) -> str:

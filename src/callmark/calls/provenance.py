@@ -29,6 +29,8 @@ LONG = 6  # words from which on only those with a digit need a source
 
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")
 _LONGEST_NUMBER = 400
+_TRIES = 100  # places looked at one by one before the whole text is marked
+_MARKS = ("\1", "\2", "")  # by how many of two neighbours are letters or digits
 _BETWEEN = "\0"  # keeps the strings of a result apart, so that no value is found across two of them
 
 
@@ -131,12 +133,14 @@ class _Text:
     def has(self, needle: str) -> bool:
         folded = self.folded
         at = folded.find(needle)
-        while at >= 0:
+        for _ in range(_TRIES):
+            if at < 0:
+                return False
             end = at + len(needle)
             if not (at and folded[at - 1].isalnum()) and not (end < len(folded) and folded[end].isalnum()):
                 return True
             at = folded.find(needle, at + 1)
-        return False
+        return _marked(needle) in _marked(folded)
 
     def has_number(self, number: int | float) -> bool:
         if self._numbers is None:
@@ -147,6 +151,15 @@ class _Text:
         if self._dates is None:
             self._dates = list(dates_in(self.folded))
         return any(same_date(day, written) for written in self._dates)
+
+
+def _marked(text: str) -> str:
+    """The text with a mark between any two characters that are not both letters or digits, one kind where one of them is and one
+    where none is; so a bounded occurrence of a text is a plain one of its marked form. For texts that repeat themselves: trying
+    place after place would take time squared.
+    """
+    edges = zip(" " + text, text + " ", strict=True)
+    return "".join(_MARKS[before.isalnum() + after.isalnum()] + after for before, after in edges)[:-1]
 
 
 def _fold(text: str) -> str:

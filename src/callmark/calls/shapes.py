@@ -54,7 +54,7 @@ def read_call_text(text: bytes) -> Call:
     except (ValueError, RecursionError):
         return Call(name="", malformed=reason, text=scrub(text.decode("utf-8", "backslashreplace")))
     call = read_call(loose)
-    return call if call.malformed else Call(call.name, {}, call.id, f"arguments: {reason}", scrub(text.decode("utf-8", "backslashreplace")))
+    return Call(call.name, {}, call.id, call.malformed or f"arguments: {reason}", scrub(text.decode("utf-8", "backslashreplace")))
 
 
 def read_calls(values: Any) -> tuple[Call, ...]:

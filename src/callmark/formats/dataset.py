@@ -33,7 +33,7 @@ class BadRow(Struct, frozen=True):
 
 
 class Dataset:
-    """The conversations (or cases) of a file. Iterating reads the file anew; standard input can be read once."""
+    """The conversations (or cases) of a file. Iterating reads the file anew; a pipe can be read once."""
 
     def __init__(
         self,
@@ -57,33 +57,19 @@ class Dataset:
     def __iter__(self) -> Iterator[Conversation]:
         rows, numbered = self._open()
         self.bad_rows = self.good_rows = self.mended = 0
-        read = self.dialect.read
-        file, unit = rows.name, rows.unit
-        for number, row in numbered:
-            place = Place(file, number, unit)
-            try:
-                if not row.isascii():
-                    row.decode()
-                conversation = read(row, place, self._reading)
-            except (ValueError, RecursionError, BadInput) as error:
-                mended = _written_out(row)
-                if mended == row:
-                    self._bad(place, row, error)
-                    continue
-                try:
-                    conversation = read(mended, place, self._reading)
-                    self.mended += 1
-                except (ValueError, RecursionError, BadInput) as second:
-                    self._bad(place, row, second)
-                    continue
-            self.good_rows += 1
-            if self.good_rows == 1 and isinstance(conversation, Case):
-                self.what = "scenarios" if conversation.is_scenario else "decision points"
-            yield conversation
-        if not self.good_rows:
-            if self.bad_rows:
-                raise BadInput(f"{file}: none of its {self.bad_rows:,} rows can be read")
-            raise BadInput(f"{file} is empty: there is no row in it")
+        try:
+            for number, row in numbered:
+                conversation = self._read(Place(rows.name, number, rows.unit), row)
+                if conversation is not None:
+                    self.good_rows += 1
+                    yield conversation
+        finally:
+            rows.close()
+        if self.good_rows:
+            return
+        if self.bad_rows:
+            raise BadInput(f"{rows.name}: none of its {self.bad_rows:,} rows can be read")
+        raise BadInput(f"{rows.name} is empty: there is no row in it")
 
     def __repr__(self) -> str:
         return f"Dataset({self.path!r}, {self.dialect.title})"
@@ -105,30 +91,55 @@ class Dataset:
         if self._rows is not None and self._ahead is not None:
             numbered, self._ahead = self._ahead, None
             return self._rows, numbered
-        if self._rows is not None and self.path == "-":
-            raise BadInput("standard input has been read already, it can be read once")
+        if self._rows is not None and not self._rows.again:
+            raise BadInput(f"{self._rows.name} has been read already, it can be read once")
         self._rows = Rows(self.path)
         return self._rows, iter(self._rows)
 
     def _sniff(self) -> Dialect:
-        """The dialect of the first row that is an object. Its rows are kept, so that standard input is not lost."""
+        """The dialect of the first row that is an object. The rows of a pipe are kept, so that none is lost."""
         rows, numbered = self._open()
         seen: list[tuple[int, bytes]] = []
-        for number, row in numbered:
-            seen.append((number, row))
-            try:
-                dialect = sniff(_written_out(row))
-            except BadInput as error:
-                raise BadInput(f"{Place(rows.name, number, rows.unit)}: {error}", error.hint) from None
-            except (ValueError, RecursionError) as error:
-                if self._on_bad is None:
-                    raise _told(Place(rows.name, number, rows.unit), row, error) from None
-                continue
-            self._ahead = chain(seen, numbered)
-            return dialect
+        try:
+            for number, row in numbered:
+                seen.append((number, row))
+                place = Place(rows.name, number, rows.unit)
+                try:
+                    dialect = sniff(_written_out(row))
+                except BadInput as error:
+                    raise BadInput(f"{place}: {error}", error.hint) from None
+                except (ValueError, RecursionError) as error:
+                    if self._on_bad is None:
+                        raise _told(place, row, error) from None
+                    continue
+                if not rows.again:
+                    self._ahead = chain(seen, numbered)
+                return dialect
+        finally:
+            if self._ahead is None:
+                rows.close()
         if seen:
             raise BadInput(f"{rows.name}: none of its {len(seen):,} rows can be read")
         raise BadInput(f"{rows.name} is empty: there is no row in it")
+
+    def _read(self, place: Place, row: bytes) -> Conversation | None:
+        """The row's conversation, or None for a bad row that was handed over."""
+        try:
+            if not row.isascii():
+                row.decode()
+            conversation = self.dialect.read(row, place, self._reading)
+        except (ValueError, RecursionError, BadInput) as error:
+            mended = _written_out(row)
+            if mended == row:
+                return self._bad(place, row, error)
+            try:
+                conversation = self.dialect.read(mended, place, self._reading)
+            except (ValueError, RecursionError, BadInput) as second:
+                return self._bad(place, row, second)
+            self.mended += 1
+        if not self.good_rows and isinstance(conversation, Case):
+            self.what = "scenarios" if conversation.is_scenario else "decision points"
+        return conversation
 
     def _bad(self, place: Place, row: bytes, error: Exception) -> None:
         if self._on_bad is None:

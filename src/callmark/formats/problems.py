@@ -24,7 +24,7 @@ def explain(row: bytes, error: Exception) -> str:
 
 
 def _not_json(row: bytes, error: Exception) -> str:
-    text = row.decode("utf-8", "replace")
+    text = row.decode("utf-8", "replace").rstrip("\r\n")
     try:
         json.loads(text, parse_constant=_refuse)
     except json.JSONDecodeError as problem:

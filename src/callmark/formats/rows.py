@@ -32,7 +32,8 @@ class Rows:
     def __init__(self, path: str) -> None:
         self.name = "standard input" if path == "-" else path
         self._stream = _open(path, self.name)
-        self.size = os.path.getsize(path) if path != "-" else 0
+        self.again = path != "-" and os.path.isfile(path)  # a pipe can be read once
+        self.size = os.path.getsize(path) if self.again else 0
         self._file = self._stream
         head = self._peek()
         if head.startswith(_GZIP):
@@ -40,9 +41,10 @@ class Rows:
             head = self._peek()
         self._start = len(_BOM) if head.startswith(_BOM) else 0
         head = head[self._start :].lstrip()
-        if head.startswith(_UTF16):
-            raise BadInput(f"{self.name} is UTF-16 text, UTF-8 was expected", f"Convert it first: iconv -f UTF-16 -t UTF-8 {self.name}")
-        if b"\0" in head:
+        if head.startswith(_UTF16) or b"\0" in head:
+            self.close()
+            if head.startswith(_UTF16):
+                raise BadInput(f"{self.name} is UTF-16 text, UTF-8 was expected", f"Convert it first: iconv -f UTF-16 -t UTF-8 {self.name}")
             raise BadInput(f"{self.name} is not a text file, JSON or JSONL was expected")
         self.unit: Literal["line", "item"] = "item" if head.startswith(b"[") or _spread(head) else "line"
 
@@ -74,6 +76,8 @@ class Rows:
     def _peek(self) -> bytes:
         try:
             return cast("gzip.GzipFile", self._stream).peek(BUFFER)
+        except IsADirectoryError:
+            raise BadInput(f"{self.name} is a directory, a file was expected") from None
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise BadInput(f"{self.name} is a gzip file that is cut off or damaged ({error})") from None
 

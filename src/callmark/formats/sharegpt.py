@@ -158,9 +158,9 @@ def _value(message: Message) -> str:
         fields = {"tool_call_id": message.tool_call_id, "name": message.name, "content": scrub(message.text)}
         return f"<tool_response>\n{_tagged({key: value for key, value in fields.items() if value is not None})}\n</tool_response>"
     if message.role != "assistant":
-        return message.text
+        return scrub(message.text)
     blocks = [f"<tool_call>\n{_tagged(_call_fields(call))}\n</tool_call>" for call in message.calls]
-    text = _TAG.sub(r"<\\\1\2", message.text)
+    text = _TAG.sub(r"<\\\1\2", scrub(message.text))
     return "\n".join([text, *blocks] if text else blocks)
 
 

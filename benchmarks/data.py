@@ -1,0 +1,175 @@
+"""How fast are stats, filter and expand, against the floor: one buffered typed decode of the same bytes?
+
+Makes a file of repeated real-looking rows (500 MB by default), then times each of these several times in turn, in one process, and
+prints the best of each and its ratio to the floor. The floor reads the file with a large buffer and decodes every line into a typed
+row: messages with role, text and calls; tools left as they are. `lean` is the least that any decode can do: roles and calls only.
+The plain `json` way of counting turns and calls stands beside them. What `expand` makes is several times larger than what it reads,
+so it is timed with its output thrown away, to a file, and beside the writing of as many bytes without any work.
+
+    python benchmarks/data.py [--megabytes 500] [--repeat 5] [--source FILE] [--to DIR]
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+from msgspec import Raw, Struct
+
+import callmark
+from callmark.data import filter as rules
+from callmark.formats import Output
+from callmark.formats.openai import write
+
+LIMITS = {"stats": 3.0, "expand": 5.0}
+BUFFER = 1 << 20
+
+
+class Function(Struct):
+    name: str
+    arguments: str
+
+
+class WireCall(Struct):
+    function: Function
+    id: str | None = None
+
+
+class LeanMessage(Struct):
+    role: str
+    tool_calls: list[WireCall] | None = None
+
+
+class LeanRow(Struct):
+    messages: list[LeanMessage]
+
+
+class WireMessage(Struct):
+    role: str
+    content: str | None = None
+    tool_calls: list[WireCall] | None = None
+    tool_call_id: str | None = None
+    name: str | None = None
+
+
+class Row(Struct):
+    messages: list[WireMessage]
+    tools: Raw = Raw(b"[]")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--megabytes", type=int, default=500)
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--source", default=default_source())
+    parser.add_argument("--to", default=None, help="folder for the files (a temporary one if not given)")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=options.to) as folder:
+        path = Path(folder, "big.jsonl")
+        size = repeat_into(path, Path(options.source), options.megabytes * 1_000_000)
+        print(f"{size / 1e6:,.0f} MB of {options.source}, best of {options.repeat}")
+        return report(measure(str(path), folder, options.repeat), size)
+
+
+def default_source() -> str:
+    """The real retail file where it is at hand, else the dataset in the package."""
+    real = Path(os.environ.get("CALLMARK_REAL_DATA", Path(__file__).parents[2] / "shared" / "data"), "retail", "valid.jsonl")
+    return os.path.relpath(real if real.exists() else Path(callmark.__file__).parent / "demo" / "hotel.jsonl")
+
+
+def repeat_into(path: Path, source: Path, size: int) -> int:
+    rows = source.read_bytes()
+    with path.open("wb") as file:
+        while file.tell() < size:
+            file.write(rows)
+    return path.stat().st_size
+
+
+def measure(path: str, folder: str, repeat: int) -> dict[str, float]:
+    out = str(Path(folder, "out.jsonl"))
+    jobs: dict[str, Callable[[], object]] = {
+        "floor": lambda: decode(path, Row),
+        "lean": lambda: decode(path, LeanRow),
+        "stats": lambda: callmark.stats(callmark.load(path)),
+        "expand": lambda: expand(path, os.devnull),
+        "expand to a file": lambda: expand(path, out),
+        "writing it alone": lambda: write_alone(out, written),
+        "filter": lambda: keep(path, out),
+        "plain json": lambda: plain(path),
+    }
+    expand(path, out)
+    written = Path(out).stat().st_size
+    print(f"expand makes {written / 1e6:,.0f} MB of it")
+    best = dict.fromkeys(jobs, float("inf"))
+    for turn in range(repeat):
+        for name, job in jobs.items():
+            if name == "plain json" and turn:
+                continue
+            Path(out).unlink(missing_ok=True)
+            began = time.perf_counter()
+            job()
+            best[name] = min(best[name], time.perf_counter() - began)
+    return best
+
+
+def decode(path: str, row_type: type[Struct]) -> None:
+    one = msgspec.json.Decoder(row_type).decode
+    with open(path, "rb", buffering=BUFFER) as file:
+        for line in file:
+            one(line)
+
+
+def expand(path: str, out: str) -> None:
+    with Output(out) as output:
+        for case in callmark.expand(callmark.load(path)):
+            output.line(write(case))
+
+
+def write_alone(out: str, size: int) -> None:
+    """What the disk takes for as many bytes, whoever makes them."""
+    block = b"x" * (1 << 20)
+    with open(out, "wb", buffering=0) as file:
+        for _ in range(size >> 20):
+            file.write(block)
+
+
+def keep(path: str, out: str) -> None:
+    wanted = [rules.require("find_* > get_*"), rules.calls_between(1, None)[0]]
+    with Output(out) as output:
+        for row, failed, _ in rules.judge(callmark.load(path), wanted):
+            if not failed:
+                output.line(row.row.rstrip())
+
+
+def plain(path: str) -> tuple[int, int]:
+    turns = calls = 0
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            row = json.loads(line)
+            turns += len(row["messages"])
+            for message in row["messages"]:
+                for call in message.get("tool_calls") or []:
+                    json.loads(call["function"]["arguments"]) if call["function"]["arguments"].endswith("}") else None
+                    calls += 1
+    return turns, calls
+
+
+def report(best: dict[str, float], size: int) -> int:
+    missed = 0
+    for name, seconds in best.items():
+        ratio = seconds / best["floor"]
+        limit = LIMITS.get(name)
+        verdict = "" if limit is None else f"  at most {limit:g}: {'held' if ratio <= limit else 'NOT HELD'}"
+        missed += limit is not None and ratio > limit
+        print(f"  {name:18} {seconds:7.2f} s  {size / seconds / 1e6:8,.0f} MB/s  {ratio:5.2f} x floor  {seconds / best['lean']:5.2f} x lean{verdict}")
+    print(f"  stats is {best['plain json'] / best['stats']:.1f} times faster than the plain json way of counting turns and calls")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

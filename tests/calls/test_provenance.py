@@ -1,0 +1,157 @@
+from typing import Any
+
+import pytest
+
+from callmark.calls.provenance import origins
+from callmark.types import Call, Message, Tool
+
+
+def invented(value: Any, *said: Message, tools: tuple[Tool, ...] = (), name: str = "f") -> list[str]:
+    """The paths of the invented values in a call with `x=value` after these messages."""
+    messages = (*said, Message("assistant", calls=(Call(name, {"x": value}),)))
+    return [origin.path for origin in origins(messages, tools) if origin.source is None]
+
+
+def said(text: str, role: str = "user") -> Message:
+    return Message(role, text)
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        ("Ann", "I am ann."),
+        ("#W12", "order #W12, please"),
+        ("New  York", "to new\nyork"),
+        ("straße", "STRASSE 5"),
+        (5, "five means 5."),
+        (5, "it is 5.0 euro"),
+        (1200, "1.2e3"),
+        (-5, "minus is -5"),
+        (5, "room-5"),
+        (0.5, "0.50"),
+        ("5", "5.0"),
+        ("5.0", "5"),
+        ("2025-05-10", "on May 10, 2025"),
+        ("10 May 2025", "2025-05-10T10:00"),
+        ("May 10, 2025", "10 may 2025"),
+        ("", "nothing"),
+        ("the printer on the second floor smokes", "it smokes"),
+        ("the printer PR-17 on floor 2 smokes", "PR-17 floor 2"),
+        ("user_1", '{"id": "user_1"}'),
+        (True, ""),
+        (None, ""),
+    ],
+)
+def test_found(value: Any, text: str) -> None:
+    assert invented(value, said(text)) == []
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        ("Ann", "I am Anna"),
+        ("W12", "order W123"),
+        ("W12", "order 0W12"),
+        (5, "15"),
+        (5, "x5"),
+        (5, "05"),
+        (5, "12.5"),
+        (5, "it is -5 degrees"),
+        (-5, "5"),
+        (-5, "10-5"),
+        ("2025-05-10", "2025-05-11"),
+        ("the printer PR-18 on floor 2 smokes", "PR-17 floor 2"),
+        ("a b c d 5", "a b c d"),
+        ("John Smith", '{"first": "John", "last": "Smith"}'),
+    ],
+)
+def test_invented(value: Any, text: str) -> None:
+    assert invented(value, said(text)) == ["x"]
+
+
+@pytest.mark.parametrize("role", ["user", "system", "developer", "tool", "function"])
+def test_these_roles_are_sources(role: str) -> None:
+    assert invented("Ann", said("Ann", role)) == []
+
+
+def test_what_the_assistant_said_is_no_source() -> None:
+    assert invented("Ann", said("Ann", "assistant")) == ["x"]
+
+
+def test_what_comes_later_is_no_source() -> None:
+    messages = (Message("assistant", calls=(Call("f", {"x": "Ann"}),)), said("Ann"))
+    assert origins(messages)[0].source is None
+
+
+def test_the_message_it_was_found_in_is_named() -> None:
+    messages = (said("hello"), said("Ann"), said("Ann again"), Message("assistant", calls=(Call("f", {"x": "Ann"}),)))
+    assert origins(messages)[0].source == 1
+
+
+def test_escapes_in_a_json_result_are_read() -> None:
+    assert invented('Zo\u00eb "Z" Q', said('{"name": "Zo\\u00eb \\"Z\\" Q"}', "tool")) == []
+
+
+def test_no_value_is_found_across_two_strings_of_a_result() -> None:
+    assert invented("John Smith", said('{"first": "John", "last": "Smith", "x": "\\n"}', "tool")) == ["x"]
+
+
+def test_every_depth_is_looked_at() -> None:
+    assert invented({"a": [{"b": "Bob"}, 7], "c": "Ann"}, said("Ann")) == ["x.a[0].b", "x.a[1]"]
+
+
+LISTED = {
+    "properties": {
+        "x": {
+            "anyOf": [
+                {"enum": ["red", "green"]},
+                {"$ref": "#/$defs/item"},
+                {"type": "array", "items": {"const": 7}},
+                {"type": "string", "default": "none"},
+            ]
+        }
+    },
+    "$defs": {"item": {"type": "object", "properties": {"size": {"enum": ["S"]}}}},
+}
+
+
+@pytest.mark.parametrize("value, paths", [("red", []), ("blue", ["x"]), ({"size": "S"}, []), ({"size": "M"}, ["x.size"]), ([7, 8], ["x[1]"]), ("none", [])])
+def test_what_the_schema_lists_needs_no_source(value: Any, paths: list[str]) -> None:
+    assert invented(value, tools=(Tool("f", "", LISTED),)) == paths
+
+
+def test_a_schema_that_refers_to_itself_ends() -> None:
+    schema = {"properties": {"x": {"$ref": "#/properties/x"}}}
+    assert invented("a", tools=(Tool("f", "", schema),)) == ["x"]
+
+
+@pytest.mark.parametrize("name", ["calculate", "think"])
+def test_derived_tools_need_no_source(name: str) -> None:
+    assert invented("1 + 1", name=name) == []
+
+
+def test_a_malformed_call_has_no_values() -> None:
+    assert origins((Message("assistant", calls=(Call("f", {}, None, "cut off", '{"x'),)),)) == []
+
+
+def test_a_megabyte_is_searched_in_bounded_time() -> None:
+    assert invented("ab", said("a" * 1_000_000)) == ["x"]
+    assert invented(7, said("1" * 1_000_000)) == ["x"]
+    assert invented("a" * 500_000, said("a" * 1_000_000)) == ["x"]
+    assert invented("ab_" * 100_000 + "a", said("ab_" * 300_000)) == ["x"]
+
+
+@pytest.mark.parametrize(
+    "value, text, paths",
+    [
+        ("a b", "xa b " * 300 + "a b", []),
+        ("a b", "xa b " * 300, ["x"]),
+        ("a b", "xa b " * 300 + "a bx", ["x"]),
+        ("#a", "x#a " * 300 + "#a", []),
+        ("#a", "x#a " * 300 + "#ab", ["x"]),
+        ("a#", "a#x " * 300 + "a#", []),
+        ("a#", "a#x " * 300, ["x"]),
+    ],
+)
+def test_a_text_that_repeats_itself_is_searched_to_its_end(value: str, text: str, paths: list[str]) -> None:
+    assert invented(value, said(text)) == paths

@@ -1,0 +1,119 @@
+import pytest
+
+from callmark.calls.sequence import Answered, find, fits_glob, read_pattern
+from callmark.errors import BadInput
+from callmark.types import Call
+from tests.rows import made
+
+
+def calls(*given: Call | tuple[Call, str]) -> list[Answered]:
+    return [Answered(*one) if isinstance(one, tuple) else Answered(one) for one in given]
+
+
+A, B, C = made("a"), made("b"), made("c")
+
+
+@pytest.mark.parametrize(
+    "pattern, sequence, found",
+    [
+        ("a", [A], (0,)),
+        ("a", [], None),
+        ("a", [B], None),
+        ("a > b", [A, B], (0, 1)),
+        ("a > b", [A, C, B], None),
+        ("a > b", [A, C, A, B], None),  # the very next after the FIRST a
+        ("a >> b", [A, C, B], (0, 2)),
+        ("a >> b", [B, A], None),
+        ("a > b > c", [A, B, C], (0, 1, 2)),
+        ("a >> b > c", [A, B, A, B, C], (0, 3, 4)),  # some later b that c follows
+        ("* > *", [B, C], (0, 1)),
+        ("?", [A], (0,)),
+        ("a>b", [A, B], (0, 1)),
+        ("A", [A], None),
+    ],
+)
+def test_sequences(pattern: str, sequence: list[Call], found: tuple[int, ...] | None) -> None:
+    assert find(read_pattern(pattern), calls(*sequence)) == found
+
+
+@pytest.mark.parametrize(
+    "pattern, fits",
+    [
+        ("f(n=5)", True),
+        ('f(n="5")', True),
+        ("f(n=6)", False),
+        ("f(s=open)", True),
+        ('f(s="open")', True),
+        ("f(s=op*)", True),
+        ('f(s="op*")', False),
+        ("f(s=closed)", False),
+        ("f(missing=1)", False),
+        ("f(l=[1, 2], n=5)", True),
+        ('f(o={"k": "a, b)"})', True),
+        ("f(t=two words)", True),
+        ("f( n = 5 )", True),
+        ("f()", True),
+    ],
+)
+def test_arguments(pattern: str, fits: bool) -> None:
+    call = made("f", n=5, s="open", l=[1, 2], o={"k": "a, b)"}, t="two words")
+    assert (find(read_pattern(pattern), calls(call)) is not None) == fits
+
+
+@pytest.mark.parametrize(
+    "result, value, fits",
+    [
+        ("user_1", "user_1", True),
+        (" user_1\n", "user_1", True),
+        ('"user_1"', "user_1", True),
+        ('{"user_id": "user_1"}', "user_1", True),
+        ('{"user_id": 17}', "17", True),
+        ('{"id": "user_1"}', "user_1", False),
+        ("17", 17, True),
+        ("user_2", "user_1", False),
+        ("", "user_1", False),
+    ],
+)
+def test_result_is_the_whole_text_or_the_field_of_that_name(result: str, value: object, fits: bool) -> None:
+    sequence = calls((made("find"), result), made("get", user_id=value))
+    assert (find(read_pattern("find > get(user_id=$result)"), sequence) is not None) == fits
+
+
+def test_a_call_without_a_result_has_none_to_give() -> None:
+    assert find(read_pattern("find > get(x=$result)"), calls(made("find"), made("get", x=None))) is None
+
+
+def test_a_malformed_call_fits_nothing_but_keeps_its_place() -> None:
+    broken = Call("a", {}, None, "cut off", "{")
+    assert find(read_pattern("a"), calls(broken)) is None
+    assert find(read_pattern("a > b"), calls(A, broken, B)) is None
+
+
+@pytest.mark.parametrize(
+    "pattern, at, expected",
+    [
+        ("", "character 1 stands the end", "a tool's name"),
+        ("a >", "character 4 stands the end", "a tool's name"),
+        ("> b", "character 1 stands '> b'", "a tool's name"),
+        ("a b", "character 3 stands 'b'", "'>' or '>>'"),
+        ("a(", "character 3 stands the end", "argument=value"),
+        ("a(x", "character 3 stands 'x'", "argument=value"),
+        ("a(x=)", "character 5 stands ')'", "a value"),
+        ("a(x=1 y=2", "character", "expected"),
+    ],
+)
+def test_a_pattern_that_cannot_be_read_says_where(pattern: str, at: str, expected: str) -> None:
+    with pytest.raises(BadInput) as raised:
+        read_pattern(pattern)
+    assert at in str(raised.value)
+    assert expected in str(raised.value)
+    assert "find_*" in raised.value.hint
+
+
+def test_many_later_steps_over_many_calls_end_in_bounded_time() -> None:
+    assert find(read_pattern(" >> ".join(["a"] * 8 + ["b"])), calls(*[A] * 300)) is None
+
+
+def test_brackets_in_a_glob_stand_for_themselves() -> None:
+    assert fits_glob("f[1]*", "f[1]x")
+    assert not fits_glob("f[1]*", "f1x")

@@ -1,0 +1,39 @@
+"""What the tests share: Hypothesis profiles, and the command line run in this process."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from callmark.cli.main import run
+
+settings.register_profile("default", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.register_profile("proof", max_examples=3000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+class Result:
+    """What a command line did: exit status, what it printed, what it said on standard error."""
+
+    def __init__(self, status: int, out: str, err: str) -> None:
+        self.status = status
+        self.out = out
+        self.err = err
+
+
+Cli = Callable[..., Result]
+
+
+@pytest.fixture
+def cli(capfd: pytest.CaptureFixture[str]) -> Cli:
+    """Runs `callmark` with these arguments."""
+
+    def call(*arguments: str | Path) -> Result:
+        capfd.readouterr()
+        status = run([str(argument) for argument in arguments])
+        out, err = capfd.readouterr()
+        return Result(status, out, err)
+
+    return call

@@ -1,0 +1,136 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import callmark
+from tests.rows import WEATHER, assistant, call, result, row, user, write_rows
+
+BONN = call("get_weather", {"city": "Bonn"})
+
+
+def found(path: Path, *rows: Any) -> list[tuple[str, str]]:
+    report = callmark.lint(callmark.load(write_rows(path / "x.jsonl", *rows)))
+    return [(finding.code, finding.sentence) for finding in report.findings if finding.code != "unused_tool"]
+
+
+CLEAN = row(user("Bonn?"), assistant(BONN), result("sunny"), assistant(text="Sunny."), tools=[WEATHER])
+
+
+def test_a_clean_row_has_nothing(tmp_path: Path) -> None:
+    assert found(tmp_path, CLEAN) == []
+
+
+@pytest.mark.parametrize(
+    "messages, code, sentence",
+    [
+        ([assistant(call("get_weather", '{"city": "Bo')), result("x")], "malformed_call", "get_weather is malformed: arguments: the JSON text is cut off"),
+        ([assistant(5), result("x", None)], "malformed_call", "a call is malformed: not an object"),
+        ([assistant(call("get_news")), result("x")], "unknown_tool", "get_news is not in the list of 1 tools"),
+        ([assistant(call("get_weather", {"city": 5})), result("5")], "schema_violation", 'get_weather: city: 5 is not of type "string"'),
+        ([assistant(call("get_weather")), result("x")], "schema_violation", 'get_weather: "city" is a required property'),
+        ([assistant(call("get_weather", {"city": "Bonn", "unit": "kelvin"})), result("x")], "schema_violation", "kelvin"),
+        ([result("x", "c9")], "orphan_result", "the result (id 'c9') answers no call"),
+        ([assistant(BONN), user("and?"), assistant(call("get_weather", {"city": "Bonn"}, "c2"))], "missing_result", "get_weather has no result"),
+        ([assistant(BONN), result("x"), assistant(BONN), result("x")], "duplicate_call_id", "the call id 'c1' stands twice"),
+        ([assistant(text=" ")], "empty_assistant", "says nothing and calls nothing"),
+        ([assistant(call("get_weather", {"city": "Rome"})), result("x")], "invented_value", 'get_weather: city = "Rome" stands nowhere before the call'),
+        ([assistant(call("get_weather", '{"city": "Bonn", "city": "Bonn"}')), result("x")], "repeated_key", "the argument 'city' is given twice"),
+    ],
+)
+def test_each_flaw_is_found_once_and_said(tmp_path: Path, messages: list[Any], code: str, sentence: str) -> None:
+    given = row(user("Bonn 5 kelvin"), *messages, tools=[WEATHER])
+    findings = [one for one in found(tmp_path, given) if one[0] == code]
+    assert len(findings) == 1
+    assert sentence in findings[0][1]
+
+
+def test_the_last_calls_may_stay_open(tmp_path: Path) -> None:
+    assert found(tmp_path, row(user("Bonn?"), assistant(BONN), tools=[WEATHER])) == []
+
+
+def test_the_place_is_named(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "x.jsonl", CLEAN, row(user("Bonn?"), assistant(call("get_weather", {"city": "Rome"})), tools=[WEATHER], id="r2"))
+    (finding,) = [one for one in callmark.lint(callmark.load(path)).findings if one.code == "invented_value"]
+    assert (finding.file, finding.line, finding.row_id, finding.message, finding.call, finding.argument) == (str(path), 2, "r2", 1, "get_weather", "city")
+    assert finding.severity == "warning"
+
+
+def test_an_exact_copy_names_the_first(tmp_path: Path) -> None:
+    assert found(tmp_path, CLEAN, row(user("x")), CLEAN) == [("duplicate_row", "the row is an exact copy of line 1")]
+
+
+def test_the_same_prompt_with_different_gold(tmp_path: Path) -> None:
+    rome = row(user("Bonn?"), assistant(call("get_weather", {"city": "Bonn", "days": 3}, "other_id")), tools=[WEATHER])
+    ((code, sentence), _) = found(tmp_path, CLEAN, rome)
+    assert code == "invented_value"
+    conflicts = [one for one in found(tmp_path, CLEAN, rome) if one[0] == "conflicting_gold"]
+    assert conflicts == [
+        (
+            "conflicting_gold",
+            'the prompt is the same as in line 1, which answers get_weather(city="Bonn"); here it is get_weather(city="Bonn", days=3)',
+        )
+    ]
+
+
+def test_gold_that_says_the_same_in_other_words_is_no_conflict(tmp_path: Path) -> None:
+    same = row(user("Bonn?"), assistant(call("get_weather", {"unit": "celsius", "city": " Bonn"}, "other_id")), tools=[WEATHER])
+    assert found(tmp_path, CLEAN, same) == []
+
+
+def test_a_call_against_no_call_is_a_conflict(tmp_path: Path) -> None:
+    silent = row(user("Bonn?"), assistant(text="Which Bonn?"), tools=[WEATHER])
+    assert [code for code, _ in found(tmp_path, CLEAN, silent)] == ["conflicting_gold"]
+
+
+def test_two_wordings_of_an_answer_are_no_conflict(tmp_path: Path) -> None:
+    assert found(tmp_path, row(user("hi"), assistant(text="Hello")), row(user("hi"), assistant(text="Hi!"))) == []
+
+
+def test_a_repeated_row_id(tmp_path: Path) -> None:
+    assert found(tmp_path, row(user("a"), id="1a"), row(user("b"), id="1a")) == [("duplicate_id", "the id '1a' stands in line 1 already")]
+
+
+def test_a_key_that_stands_twice_in_a_row(tmp_path: Path) -> None:
+    text = '{"messages": [{"role": "user", "content": "a", "content": "b"}]}'
+    assert found(tmp_path, text) == [("repeated_key", "the key 'content' stands twice in one object; the last one counts")]
+
+
+def test_tools_that_change_and_tools_never_used(tmp_path: Path) -> None:
+    other = {"name": "get_news"}
+    path = write_rows(tmp_path / "x.jsonl", CLEAN, row(user("b"), tools=[WEATHER, other]), row(user("c"), tools=[other, WEATHER]))
+    report = callmark.lint(callmark.load(path))
+    assert [(one.code, one.severity, one.sentence) for one in report.findings] == [
+        ("tools_change", "info", "the tool list changes between rows, first in line 2 (new: get_news)"),
+        ("unused_tool", "info", "get_news is listed and never called"),
+    ]
+    assert report.summary == {"tools_change": 1, "unused_tool": 1}
+
+
+@pytest.mark.parametrize(
+    "schema, sentence",
+    [
+        ({"type": "nonsense"}, "does not compile"),
+        ({"$ref": "http://127.0.0.1:9/schema.json"}, "does not compile"),
+        ({"properties": {"city": {"pattern": "("}}}, "does not compile"),
+    ],
+)
+def test_a_schema_that_does_not_compile_is_reported_and_nothing_is_fetched(tmp_path: Path, schema: dict[str, Any], sentence: str) -> None:
+    tool = {"name": "get_weather", "parameters": schema}
+    (code, said) = found(tmp_path, row(user("Bonn"), assistant(BONN), tools=[tool]))[0]
+    assert code == "bad_schema"
+    assert sentence in said
+
+
+def test_a_pattern_that_would_hang_does_not(tmp_path: Path) -> None:
+    tool = {"name": "get_weather", "parameters": {"properties": {"city": {"pattern": "^(a+)+$"}}}}
+    city = "a" * 50_000 + "!"
+    ((code, _),) = found(tmp_path, row(user(city), assistant(call("get_weather", {"city": city})), tools=[tool]))
+    assert code == "schema_violation"
+
+
+def test_decision_points_and_scenarios_are_linted_too(tmp_path: Path) -> None:
+    point = {**row(user("Bonn?"), tools=[WEATHER]), "expected_output": {"tool_calls": [call("get_news")]}}
+    assert [code for code, _ in found(tmp_path, point)] == ["unknown_tool"]
+    scenario = {"id": "s", "instructions": "You are Ann.", "expected_function_calls": [{"functionName": "f", "arguments": "{"}]}
+    assert [code for code, _ in found(tmp_path, scenario)] == ["malformed_call"]

@@ -1,0 +1,84 @@
+import gzip
+import io
+from pathlib import Path
+
+import pytest
+
+from callmark.errors import BadInput
+from callmark.formats.rows import Rows
+
+
+def rows_of(path: Path) -> list[tuple[int, bytes]]:
+    return [(number, row.strip()) for number, row in Rows(str(path))]
+
+
+@pytest.mark.parametrize(
+    "text, rows, unit",
+    [
+        (b'{"a":1}\n{"a":2}\n', [(1, b'{"a":1}'), (2, b'{"a":2}')], "line"),
+        (b'{"a":1}\n\n  \n{"a":2}', [(1, b'{"a":1}'), (4, b'{"a":2}')], "line"),
+        (b'{"a":1}\r\n{"a":2}\r\n', [(1, b'{"a":1}'), (2, b'{"a":2}')], "line"),
+        (b'\xef\xbb\xbf{"a":1}\n', [(1, b'{"a":1}')], "line"),
+        (b'[{"a":1},{"a":2}]', [(1, b'{"a":1}'), (2, b'{"a":2}')], "item"),
+        (b' \n[\n {"a":\n 1},\n {"a":2}]\n', [(1, b'{"a":1}'), (2, b'{"a":2}')], "item"),
+        (b'{\n  "a": 1\n}\n', [(1, b'{"a":1}')], "item"),
+        (b'{"a": [1,\n 2]}\n', [(1, b'{"a":[1,2]}')], "item"),
+        (b'{"a": 1,\n{"a": 2}\n', [(1, b'{"a": 1,'), (2, b'{"a": 2}')], "line"),
+        (b"[]", [], "item"),
+        (b"", [], "line"),
+    ],
+)
+def test_rows_begin_and_end_where_they_should(tmp_path: Path, text: bytes, rows: list[tuple[int, bytes]], unit: str) -> None:
+    path = tmp_path / "rows"
+    path.write_bytes(text)
+    assert rows_of(path) == rows
+    opened = Rows(str(path))
+    list(opened)
+    assert opened.unit == unit
+    packed = tmp_path / "rows.gz"
+    packed.write_bytes(gzip.compress(text))
+    assert rows_of(packed) == rows
+
+
+def test_a_cut_gzip_file_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "cut.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"a": 1}\n' * 100_000)[:-200])
+    with pytest.raises(BadInput, match="cut.jsonl.gz is a gzip file that is cut off or damaged"):
+        list(Rows(str(path)))
+
+
+@pytest.mark.parametrize(
+    "data, sentence",
+    [
+        (b"\x00\x01\x02", "is not a text file, JSON or JSONL was expected"),
+        ('{"a": 1}'.encode("utf-16"), "is UTF-16 text, UTF-8 was expected"),
+    ],
+)
+def test_what_is_not_text_is_refused(tmp_path: Path, data: bytes, sentence: str) -> None:
+    path = tmp_path / "x.bin"
+    path.write_bytes(data)
+    with pytest.raises(BadInput, match=sentence):
+        Rows(str(path))
+
+
+def test_a_missing_file_and_a_directory_are_named(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="there is no file .*nowhere.jsonl"):
+        Rows(str(tmp_path / "nowhere.jsonl"))
+    (tmp_path / "train.jsonl").write_text("{}")
+    with pytest.raises(BadInput, match="is a directory, a file was expected") as raised:
+        Rows(str(tmp_path))
+    assert "train.jsonl" in raised.value.hint
+
+
+def test_an_array_that_is_cut_off_says_where(tmp_path: Path) -> None:
+    path = tmp_path / "cut.json"
+    path.write_bytes(b'[{"a": 1}, {"a": ')
+    with pytest.raises(BadInput, match="cut.json: the file is not JSON, it ends at column 16 before it is complete"):
+        list(Rows(str(path)))
+
+
+def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b'{"a": 1}\n'))))  # type: ignore[arg-type]
+    rows = Rows("-")
+    assert rows.name == "standard input"
+    assert list(rows) == [(1, b'{"a": 1}\n')]
