@@ -134,8 +134,7 @@ def write_alone(out: str, size: int) -> None:
     """What the disk takes for as many bytes, whoever makes them."""
     block = b"x" * (1 << 20)
     with open(out, "wb", buffering=0) as file:
-        for _ in range(size >> 20):
-            file.write(block)
+        file.writelines(block for _ in range(size >> 20))
 
 
 def keep(path: str, out: str) -> None:
@@ -166,7 +165,9 @@ def report(best: dict[str, float], size: int) -> int:
         limit = LIMITS.get(name)
         verdict = "" if limit is None else f"  at most {limit:g}: {'held' if ratio <= limit else 'NOT HELD'}"
         missed += limit is not None and ratio > limit
-        print(f"  {name:18} {seconds:7.2f} s  {size / seconds / 1e6:8,.0f} MB/s  {ratio:5.2f} x floor  {seconds / best['lean']:5.2f} x lean{verdict}")
+        print(
+            f"  {name:18} {seconds:7.2f} s  {size / seconds / 1e6:8,.0f} MB/s  {ratio:5.2f} x floor  {seconds / best['lean']:5.2f} x lean{verdict}"
+        )
     print(f"  stats is {best['plain json'] / best['stats']:.1f} times faster than the plain json way of counting turns and calls")
     return 1 if missed else 0
 

@@ -1,6 +1,6 @@
 """Does memory stay flat? Runs stats, filter and expand on a 2 GB file, each in its own process, and prints the most memory it had.
 
-    python benchmarks/memory.py [--megabytes 2000] [--limit 300] [--to DIR]
+python benchmarks/memory.py [--megabytes 2000] [--limit 300] [--to DIR]
 """
 
 import argparse
@@ -35,7 +35,9 @@ def main() -> int:
         for name, arguments in COMMANDS.items():
             most, seconds = measure([part.format(file=path, out=os.devnull) for part in arguments])
             missed += most > options.limit
-            print(f"  {name:8} {most:6.0f} MB at most  {seconds:6.1f} s   limit {options.limit} MB: {'held' if most <= options.limit else 'NOT HELD'}")
+            print(
+                f"  {name:8} {most:6.0f} MB at most  {seconds:6.1f} s   limit {options.limit} MB: {'held' if most <= options.limit else 'NOT HELD'}"
+            )
     return 1 if missed else 0
 
 

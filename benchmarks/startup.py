@@ -1,6 +1,6 @@
 """What does starting cost? `import callmark` and `callmark --help` against a bare interpreter, best of many.
 
-    python benchmarks/startup.py [--repeat 15]
+python benchmarks/startup.py [--repeat 15]
 """
 
 import argparse

@@ -1,4 +1,4 @@
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
@@ -7,20 +7,35 @@ from callmark.calls.dates import dates_in, same_date, written_date
 DAY = date(2025, 5, 10)
 
 
-@pytest.mark.parametrize("text", ["2025-05-10", " 2025-05-10 ", "10 May 2025", "May 10, 2025", "may 10 2025", "10th of May 2025", "10 MAY 2025", "May 10th, 2025"])
+@pytest.mark.parametrize(
+    "text",
+    ["2025-05-10", " 2025-05-10 ", "10 May 2025", "May 10, 2025", "may 10 2025", "10th of May 2025", "10 MAY 2025", "May 10th, 2025"],
+)
 def test_a_day_is_read_in_every_form(text: str) -> None:
     assert written_date(text) == DAY
 
 
 @pytest.mark.parametrize(
-    "text", ["", "10.05.2025", "05/10/2025", "31 February 2025", "2025-13-01", "on 2025-05-10", "2025-05-10x", "May 2025", "10 May", "Mayor 10, 2025"]
+    "text",
+    [
+        "",
+        "10.05.2025",
+        "05/10/2025",
+        "31 February 2025",
+        "2025-13-01",
+        "on 2025-05-10",
+        "2025-05-10x",
+        "May 2025",
+        "10 May",
+        "Mayor 10, 2025",
+    ],
 )
 def test_anything_else_is_no_date(text: str) -> None:
     assert written_date(text) is None
 
 
 def test_a_time_makes_it_an_instant() -> None:
-    assert written_date("2025-05-10T12:30:00Z") == datetime(2025, 5, 10, 12, 30, tzinfo=timezone.utc)
+    assert written_date("2025-05-10T12:30:00Z") == datetime(2025, 5, 10, 12, 30, tzinfo=UTC)
     assert written_date("2025-05-10 12:30") == datetime(2025, 5, 10, 12, 30)
 
 
@@ -31,7 +46,7 @@ def test_a_day_is_met_by_any_time_of_that_written_day() -> None:
 
 
 def test_an_instant_is_met_by_the_same_instant_in_another_zone_only() -> None:
-    noon = datetime(2025, 5, 10, 12, tzinfo=timezone.utc)
+    noon = datetime(2025, 5, 10, 12, tzinfo=UTC)
     assert same_date(noon, datetime(2025, 5, 10, 14, tzinfo=timezone(timedelta(hours=2))))
     assert same_date(noon, datetime(2025, 5, 10, 12))
     assert not same_date(noon, DAY)
@@ -39,7 +54,7 @@ def test_an_instant_is_met_by_the_same_instant_in_another_zone_only() -> None:
 
 def test_every_date_in_a_text_is_found() -> None:
     assert dates_in("from May 10, 2025 to 12 June 2025, paid 2025-05-09T08:00Z") == [
-        datetime(2025, 5, 9, 8, tzinfo=timezone.utc),
+        datetime(2025, 5, 9, 8, tzinfo=UTC),
         date(2025, 6, 12),
         date(2025, 5, 10),
     ]

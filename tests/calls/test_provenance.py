@@ -115,7 +115,9 @@ LISTED = {
 }
 
 
-@pytest.mark.parametrize("value, paths", [("red", []), ("blue", ["x"]), ({"size": "S"}, []), ({"size": "M"}, ["x.size"]), ([7, 8], ["x[1]"]), ("none", [])])
+@pytest.mark.parametrize(
+    "value, paths", [("red", []), ("blue", ["x"]), ({"size": "S"}, []), ({"size": "M"}, ["x.size"]), ([7, 8], ["x[1]"]), ("none", [])]
+)
 def test_what_the_schema_lists_needs_no_source(value: Any, paths: list[str]) -> None:
     assert invented(value, tools=(Tool("f", "", LISTED),)) == paths
 

@@ -9,7 +9,10 @@ from callmark.types import Call
 
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["name", "arguments", "function", "id", "x"]) | st.text(), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(["name", "arguments", "function", "id", "x"]) | st.text(), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 
@@ -87,7 +90,9 @@ def test_digits_in_a_string_are_no_number() -> None:
     assert not read_call({"name": "f", "arguments": '{"a": "' + "9" * 400 + '"}'}).malformed
 
 
-@pytest.mark.parametrize("value", [5, "f", None, True, [], {}, {"name": ""}, {"name": " "}, {"name": {"f": 1}}, {"name": 5}, {"function": 5}])
+@pytest.mark.parametrize(
+    "value", [5, "f", None, True, [], {}, {"name": ""}, {"name": " "}, {"name": {"f": 1}}, {"name": 5}, {"function": 5}]
+)
 def test_what_has_no_name_is_malformed(value: Any) -> None:
     call = read_call(value)
     assert call.malformed
@@ -113,7 +118,9 @@ def test_one_call_is_a_list_of_one_and_none_is_none() -> None:
 
 
 def test_a_call_reads_as_code() -> None:
-    assert str(Call("get_order", {"id": "#W1", "n": 2, "deep": {"a": [True, None]}})) == 'get_order(id="#W1", n=2, deep={"a": [true, null]})'
+    assert (
+        str(Call("get_order", {"id": "#W1", "n": 2, "deep": {"a": [True, None]}})) == 'get_order(id="#W1", n=2, deep={"a": [true, null]})'
+    )
     assert str(Call("f", {}, None, "cut off", '{"a')) == 'f(‹malformed: {"a›)'
 
 

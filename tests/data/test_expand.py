@@ -52,7 +52,11 @@ def test_of_several_calls_each_record_has_the_earlier_ones_and_their_results(tmp
     assert second["messages"] == [PARALLEL["messages"][0], {**said, "tool_calls": [call("f", {}, "1")]}, result("one", "1")]
     kept = {**said, "tool_calls": [call("f", {}, "1"), call("g", {}, "2")]}
     assert third["messages"] == [PARALLEL["messages"][0], kept, result("two", "2"), result("one", "1")]
-    assert [one["expected_output"]["tool_calls"] for one in (first, second, third)] == [[call("f", {}, "1")], [call("g", {}, "2")], [call("h", {}, "3")]]
+    assert [one["expected_output"]["tool_calls"] for one in (first, second, third)] == [
+        [call("f", {}, "1")],
+        [call("g", {}, "2")],
+        [call("h", {}, "3")],
+    ]
     assert [one["id"] for one in (first, second, third)] == ["t:1.0", "t:1.1", "t:1.2"]
 
 
@@ -133,7 +137,12 @@ def test_repeated_ids_are_told_apart_and_numbers_stand_for_missing_ones(tmp_path
 
 
 def test_sharegpt_is_cut_in_openais_form(tmp_path: Path) -> None:
-    talk = {"conversations": [{"from": "human", "value": "x"}, {"from": "gpt", "value": 'So: <tool_call>{"name": "f", "arguments": {}}</tool_call>'}]}
+    talk = {
+        "conversations": [
+            {"from": "human", "value": "x"},
+            {"from": "gpt", "value": 'So: <tool_call>{"name": "f", "arguments": {}}</tool_call>'},
+        ]
+    }
     (record,) = cut(tmp_path, talk)
     assert record["messages"] == [user("x"), {"role": "assistant", "content": "So:"}]
     assert record["expected_output"]["tool_calls"][0]["function"]["name"] == "f"

@@ -49,6 +49,8 @@ def test_rules(rule: rules.Rule, row: Conversation, kept: Any) -> None:
 
 
 def test_what_each_rule_keeps_alone_and_together() -> None:
-    judged = list(rules.judge([talk(FIND, FOUND, GET), talk(GET), talk(ASKED, FIND)], [rules.uses_tool("get_*"), rules.uses_tool("find_*")]))
+    judged = list(
+        rules.judge([talk(FIND, FOUND, GET), talk(GET), talk(ASKED, FIND)], [rules.uses_tool("get_*"), rules.uses_tool("find_*")])
+    )
     assert [failed for _, failed, _ in judged] == [[], ["tool find_*"], ["tool get_*"]]
     assert judged[-1][2] == rules.Kept(3, {"tool get_*": 2, "tool find_*": 2}, 1)

@@ -24,18 +24,34 @@ def test_a_clean_row_has_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "messages, code, sentence",
     [
-        ([assistant(call("get_weather", '{"city": "Bo')), result("x")], "malformed_call", "get_weather is malformed: arguments: the JSON text is cut off"),
+        (
+            [assistant(call("get_weather", '{"city": "Bo')), result("x")],
+            "malformed_call",
+            "get_weather is malformed: arguments: the JSON text is cut off",
+        ),
         ([assistant(5), result("x", None)], "malformed_call", "a call is malformed: not an object"),
         ([assistant(call("get_news")), result("x")], "unknown_tool", "get_news is not in the list of 1 tools"),
         ([assistant(call("get_weather", {"city": 5})), result("5")], "schema_violation", 'get_weather: city: 5 is not of type "string"'),
         ([assistant(call("get_weather")), result("x")], "schema_violation", 'get_weather: "city" is a required property'),
         ([assistant(call("get_weather", {"city": "Bonn", "unit": "kelvin"})), result("x")], "schema_violation", "kelvin"),
         ([result("x", "c9")], "orphan_result", "the result (id 'c9') answers no call"),
-        ([assistant(BONN), user("and?"), assistant(call("get_weather", {"city": "Bonn"}, "c2"))], "missing_result", "get_weather has no result"),
+        (
+            [assistant(BONN), user("and?"), assistant(call("get_weather", {"city": "Bonn"}, "c2"))],
+            "missing_result",
+            "get_weather has no result",
+        ),
         ([assistant(BONN), result("x"), assistant(BONN), result("x")], "duplicate_call_id", "the call id 'c1' stands twice"),
         ([assistant(text=" ")], "empty_assistant", "says nothing and calls nothing"),
-        ([assistant(call("get_weather", {"city": "Rome"})), result("x")], "invented_value", 'get_weather: city = "Rome" stands nowhere before the call'),
-        ([assistant(call("get_weather", '{"city": "Bonn", "city": "Bonn"}')), result("x")], "repeated_key", "the argument 'city' is given twice"),
+        (
+            [assistant(call("get_weather", {"city": "Rome"})), result("x")],
+            "invented_value",
+            'get_weather: city = "Rome" stands nowhere before the call',
+        ),
+        (
+            [assistant(call("get_weather", '{"city": "Bonn", "city": "Bonn"}')), result("x")],
+            "repeated_key",
+            "the argument 'city' is given twice",
+        ),
     ],
 )
 def test_each_flaw_is_found_once_and_said(tmp_path: Path, messages: list[Any], code: str, sentence: str) -> None:
@@ -50,9 +66,18 @@ def test_the_last_calls_may_stay_open(tmp_path: Path) -> None:
 
 
 def test_the_place_is_named(tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "x.jsonl", CLEAN, row(user("Bonn?"), assistant(call("get_weather", {"city": "Rome"})), tools=[WEATHER], id="r2"))
+    path = write_rows(
+        tmp_path / "x.jsonl", CLEAN, row(user("Bonn?"), assistant(call("get_weather", {"city": "Rome"})), tools=[WEATHER], id="r2")
+    )
     (finding,) = [one for one in callmark.lint(callmark.load(path)).findings if one.code == "invented_value"]
-    assert (finding.file, finding.line, finding.row_id, finding.message, finding.call, finding.argument) == (str(path), 2, "r2", 1, "get_weather", "city")
+    assert (finding.file, finding.line, finding.row_id, finding.message, finding.call, finding.argument) == (
+        str(path),
+        2,
+        "r2",
+        1,
+        "get_weather",
+        "city",
+    )
     assert finding.severity == "warning"
 
 

@@ -17,10 +17,21 @@ TRICKY = ["</tool_call>", "<tool_call>", "</tool_response>", "<", "\\", '"', "\n
 texts = st.lists(st.sampled_from(TRICKY) | st.text(max_size=8), max_size=4).map("".join)
 words = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8).filter(lambda text: bool(text.strip()))
 ids = st.none() | words
-scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(st.characters(codec="utf-8"), max_size=8) | st.sampled_from(TRICKY[:-1])
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(codec="utf-8"), max_size=8)
+    | st.sampled_from(TRICKY[:-1])
+)
 values = st.recursive(scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3), max_leaves=6)
-good_calls = st.builds(lambda name, arguments, call_id: Call(name, arguments, call_id), words, st.dictionaries(words, values, max_size=3), ids)
-odd_calls = st.builds(lambda name, text, call_id: read_call({"name": name, "arguments": text, "id": call_id}), words | st.just(""), texts, ids)
+good_calls = st.builds(
+    lambda name, arguments, call_id: Call(name, arguments, call_id), words, st.dictionaries(words, values, max_size=3), ids
+)
+odd_calls = st.builds(
+    lambda name, text, call_id: read_call({"name": name, "arguments": text, "id": call_id}), words | st.just(""), texts, ids
+)
 assistants = st.builds(lambda text, calls: Message("assistant", text, tuple(calls)), texts, st.lists(good_calls | odd_calls, max_size=3))
 results = st.builds(lambda text, call_id, name: Message("tool", text, (), call_id, name), texts, ids, ids)
 others = st.builds(Message, st.sampled_from(["user", "system", "developer"]), texts)
@@ -39,7 +50,9 @@ def essence(conversation: Conversation) -> list[Any]:
     """Every call and every result, as it must come back."""
     kept: list[Any] = []
     for message in conversation.messages:
-        kept += [(call.name, json.dumps(call.arguments, sort_keys=True), call.id, bool(call.malformed), call.text) for call in message.calls]
+        kept += [
+            (call.name, json.dumps(call.arguments, sort_keys=True), call.id, bool(call.malformed), call.text) for call in message.calls
+        ]
         if message.role == "tool":
             kept.append((message.text.encode("utf-8", "backslashreplace").decode(), message.tool_call_id, message.name))
     return kept

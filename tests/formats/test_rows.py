@@ -78,7 +78,7 @@ def test_an_array_that_is_cut_off_says_where(tmp_path: Path) -> None:
 
 
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b'{"a": 1}\n'))))  # type: ignore[arg-type]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b'{"a": 1}\n'))))
     rows = Rows("-")
     assert rows.name == "standard input"
     assert list(rows) == [(1, b'{"a": 1}\n')]

@@ -59,11 +59,11 @@ def command(
 
         click.echo(msgspec.json.encode({"file": file, "out": out, **counts}), err=out == "-")
         return
-    from callmark.reporting.headline import read_line
+    from callmark.reporting.headline import show_head
     from callmark.reporting.terminal import console
 
     screen = console(sys.stderr if out == "-" else None)
-    screen.print(read_line(dataset, counts["conversations"]))
+    show_head(screen, dataset, counts["conversations"])
     screen.print(f"{output.lines:,} decision points → {out if out != '-' else 'standard output'}", style="bold")
     for key, sentence in _NOTES.items():
         if counts[key]:

@@ -82,12 +82,12 @@ def command(
         return
     import sys
 
-    from callmark.reporting.headline import read_line
+    from callmark.reporting.headline import show_head
     from callmark.reporting.kept import show_kept
     from callmark.reporting.terminal import console
 
     screen = console(sys.stderr if out == "-" else None)
-    screen.print(read_line(dataset, kept.rows))
+    show_head(screen, dataset, kept.rows)
     screen.print()
     show_kept(screen, kept)
     if out != "-":

@@ -49,12 +49,12 @@ def command(
         click.echo(msgspec.json.encode(report))
     else:
         from callmark.reporting.findings import show_findings
-        from callmark.reporting.headline import read_line
+        from callmark.reporting.headline import show_head
         from callmark.reporting.terminal import console
 
         screen = console()
         for dataset, count in zip(datasets, rows, strict=True):
-            screen.print(read_line(dataset, count))
+            show_head(screen, dataset, count)
         screen.print()
         show_findings(screen, report, every=every)
     return 1 if strict and report.errors else 0

@@ -40,7 +40,7 @@ def command(
     if sum((number is not None, row_id is not None, most_calls, search is not None)) > 1:
         raise BadInput("--row, --id, --most-calls and --search each pick a row, only one of them can be given")
     from callmark.reporting.flow import FOLD, found_in, markdown, show_flow
-    from callmark.reporting.headline import read_line
+    from callmark.reporting.headline import show_head
 
     with Reader(dialect=dialect, tools=tools, skip_bad=skip_bad, rejects=rejects) as reader:
         dataset = reader.open(file)
@@ -69,10 +69,8 @@ def command(
 
         screen = console()
         calls = _calls(picked)
-        screen.print(
-            read_line(
-                dataset, 1, str(picked.place).rpartition(", ")[2], f"id {picked.id}", f"{len(picked.messages)} messages, {calls} calls"
-            )
+        show_head(
+            screen, dataset, 1, str(picked.place).rpartition(", ")[2], f"id {picked.id}", f"{len(picked.messages)} messages, {calls} calls"
         )
         screen.print()
         show_flow(screen, picked, fold=None if full else FOLD)

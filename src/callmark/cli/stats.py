@@ -29,12 +29,12 @@ def command(files: tuple[str, ...], dialect: str | None, tools: str | None, skip
         ]
         click.echo(msgspec.json.encode(told[0] if len(told) == 1 else told))
         return
-    from callmark.reporting.headline import read_line
+    from callmark.reporting.headline import show_head
     from callmark.reporting.stats_view import show_stats
     from callmark.reporting.terminal import console
 
     screen = console()
     for dataset, one in counted:
-        screen.print(read_line(dataset, one.conversations, f"{len(one.tools)} tools called"))
+        show_head(screen, dataset, one.conversations, f"{len(one.tools)} tools called")
     screen.print()
     show_stats(screen, [(dataset.path, one) for dataset, one in counted])

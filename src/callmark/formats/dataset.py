@@ -131,11 +131,13 @@ class Dataset:
         except (ValueError, RecursionError, BadInput) as error:
             mended = _written_out(row)
             if mended == row:
-                return self._bad(place, row, error)
+                self._bad(place, row, error)
+                return None
             try:
                 conversation = self.dialect.read(mended, place, self._reading)
             except (ValueError, RecursionError, BadInput) as second:
-                return self._bad(place, row, second)
+                self._bad(place, row, second)
+                return None
             self.mended += 1
         if not self.good_rows and isinstance(conversation, Case):
             self.what = "scenarios" if conversation.is_scenario else "decision points"

@@ -1,0 +1,43 @@
+import json
+from pathlib import Path
+
+import pytest
+
+import callmark
+from callmark.data.lint import CODES
+from tests.conftest import Cli
+
+
+def test_the_demo_runs_every_step_and_leaves_a_page(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = cli("demo")
+    assert done.status == 0
+    for step in ("stats", "show", "lint", "filter", "expand"):
+        assert f"$ callmark {step} callmark-demo/" in done.out
+    assert done.out.rstrip().endswith("all of this as a page: callmark-demo/report.html")
+    page = Path("callmark-demo/report.html").read_text()
+    assert "default-src 'none'" in page
+    assert "http://" not in page.replace("http-equiv", "")
+    assert "$ callmark lint" in page
+    assert len([json.loads(line) for line in Path("callmark-demo/eval.jsonl").read_text().splitlines()]) > 50
+
+
+def test_the_demo_says_when_it_cannot_write(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    done = cli("demo", "-o", tmp_path / "taken")
+    assert done.status == 2
+    assert "cannot be written" in done.err
+
+
+def test_one_flaw_of_each_kind_is_planted_in_the_shipped_dataset() -> None:
+    path = Path(callmark.__file__).parent / "demo" / "hotel.jsonl"
+    report = callmark.lint(callmark.load(path))
+    assert set(report.summary.values()) == {1}
+    assert CODES.keys() - report.summary.keys() == {
+        "broken_row",
+        "bad_schema",
+        "orphan_result",
+        "repeated_key",
+        "duplicate_id",
+        "tools_change",
+    }

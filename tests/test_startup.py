@@ -1,0 +1,22 @@
+"""Starting stays light: none of the heavy libraries is loaded until something needs it."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("numpy", "scipy", "altair", "mcp", "starlette", "ray", "pandas", "polars", "rich", "jsonschema_rs", "asyncio")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import callmark",
+        "from callmark.cli.main import run; run(['--help'])",
+        "from callmark.cli.main import run; run(['stats', '--help'])",
+    ],
+)
+def test_nothing_heavy_is_loaded(statement: str) -> None:
+    program = f"{statement}\nimport sys\nprint('LOADED', [name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.rstrip().endswith("LOADED []")
