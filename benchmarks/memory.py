@@ -34,10 +34,9 @@ def main() -> int:
         print(f"{size / 1e6:,.0f} MB of {default_source()}")
         for name, arguments in COMMANDS.items():
             most, seconds = measure([part.format(file=path, out=os.devnull) for part in arguments])
+            verdict = "held" if most <= options.limit else "NOT HELD"
             missed += most > options.limit
-            print(
-                f"  {name:8} {most:6.0f} MB at most  {seconds:6.1f} s   limit {options.limit} MB: {'held' if most <= options.limit else 'NOT HELD'}"
-            )
+            print(f"  {name:8} {most:6.0f} MB at most  {seconds:6.1f} s   limit {options.limit} MB: {verdict}")
     return 1 if missed else 0
 
 

@@ -124,7 +124,8 @@ def test_null_calls_and_missing_content_and_tools_are_fine(tmp_path: Path, messa
 
 
 def test_unknown_keys_and_spellings_stay_as_they_stood(tmp_path: Path) -> None:
-    text = '{"messages":[{"role":"user","content":"x","weight":1.50},{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{ }"}}]}]}'
+    made = '{"id":"1","type":"function","function":{"name":"f","arguments":"{ }"}}'
+    text = f'{{"messages":[{{"role":"user","content":"x","weight":1.50}},{{"role":"assistant","tool_calls":[{made}]}}]}}'
     path = write_rows(tmp_path / "x.jsonl", text)
     callmark.write(callmark.expand(callmark.load(path)), tmp_path / "eval.jsonl")
     assert '"weight":1.50' in (tmp_path / "eval.jsonl").read_text()

@@ -87,8 +87,6 @@ def test_an_exact_copy_names_the_first(tmp_path: Path) -> None:
 
 def test_the_same_prompt_with_different_gold(tmp_path: Path) -> None:
     rome = row(user("Bonn?"), assistant(call("get_weather", {"city": "Bonn", "days": 3}, "other_id")), tools=[WEATHER])
-    ((code, sentence), _) = found(tmp_path, CLEAN, rome)
-    assert code == "invented_value"
     conflicts = [one for one in found(tmp_path, CLEAN, rome) if one[0] == "conflicting_gold"]
     assert conflicts == [
         (
