@@ -128,7 +128,7 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
         return f"<b>{escape(self.id)}</b>{asked}<p>expected {_calls_html(self.expected) or 'no call'}</p>"
 
 
-class Finding(Struct, frozen=True, omit_defaults=True):
+class Finding(Struct, frozen=True):
     """One thing that is wrong with a dataset: what, how bad, where, and a sentence.
 
     `message` is the index in the row's messages, `call` the tool's name, `argument` the argument's path; None where it

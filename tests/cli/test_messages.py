@@ -105,7 +105,7 @@ def test_lint_reports_bad_rows_as_findings_when_they_are_skipped(cli: Cli, tmp_p
             "the pattern 'a >' cannot be read: at character 4 stands the end, a tool's name was expected.",
         ),
         (["show", "x.jsonl", "--row", "1", "--most-calls"], "only one of them can be given."),
-        (["show", "x.jsonl", "--row", "9"], "none of the 1 rows has line 9."),
+        (["show", "x.jsonl", "--row", "9"], "none of the 1 rows has number 9."),
         (["show", "x.jsonl", "--id", "z"], "none of the 1 rows has id 'z'."),
         (["show", "x.jsonl", "--search", "zebra"], "none of the 1 rows has 'zebra' in it."),
         (["expand", "x.jsonl", "-o", "."], ". is a directory, a file to write was expected."),

@@ -11,9 +11,9 @@ _NUMBER = {name: index for index, name in enumerate(_MONTHS, 1)} | {name[:3]: in
 _MONTH = "(" + "|".join(sorted(_NUMBER, key=len, reverse=True)) + r")\.?"
 _DAY = r"([0-9]{1,2})(?:st|nd|rd|th)?"
 _TIME = r"[t ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?\s?(?:z|[+-][0-9]{2}(?::?[0-9]{2})?)?"
-_ISO = re.compile(rf"(?<![0-9a-z])([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})({_TIME})?(?![0-9])", re.IGNORECASE)
-_DAY_FIRST = re.compile(rf"(?<![0-9a-z]){_DAY}\s+(?:of\s+)?{_MONTH},?\s+([0-9]{{4}})(?![0-9a-z])", re.IGNORECASE)
-_MONTH_FIRST = re.compile(rf"(?<![0-9a-z]){_MONTH}\s+{_DAY},?\s+([0-9]{{4}})(?![0-9a-z])", re.IGNORECASE)
+_ISO = re.compile(rf"(?<![0-9a-z])([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})({_TIME})?(?![0-9])", re.IGNORECASE | re.ASCII)
+_DAY_FIRST = re.compile(rf"(?<![0-9a-z]){_DAY}\s+(?:of\s+)?{_MONTH},?\s+([0-9]{{4}})(?![0-9a-z])", re.IGNORECASE | re.ASCII)
+_MONTH_FIRST = re.compile(rf"(?<![0-9a-z]){_MONTH}\s+{_DAY},?\s+([0-9]{{4}})(?![0-9a-z])", re.IGNORECASE | re.ASCII)
 
 
 def written_date(text: str) -> date | datetime | None:

@@ -58,6 +58,10 @@ class _Calls(Struct):
     tool_calls: list[Raw] | None = None
 
 
+class _OpenaiCall(Struct):
+    function: Raw
+
+
 class _Body(Struct):
     messages: list[Raw]
 
@@ -65,11 +69,13 @@ class _Body(Struct):
 _decode_body = msgspec.json.Decoder(_Body).decode
 _decode_usual = msgspec.json.Decoder(list[UsualMessage]).decode
 _decode_any = msgspec.json.Decoder(list[AnyMessage]).decode
+_decode_openai_call = msgspec.json.Decoder(_OpenaiCall).decode
 _decode_calls = msgspec.json.Decoder(_Calls).decode
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 _encode = msgspec.json.Encoder().encode
 _EXPECTED = re.compile(r"Expected `([^`]*)`, got `([^`]*)`(?: - at `\$\.?([^`]*)`)?")
 _MISSING = re.compile(r"missing required field `([^`]*)`(?: - at `\$\.?([^`]*)`)?")
+_PLACED = re.compile(r"(.*) - at `\$\.?([^`]*)`")
 _NAMES = {
     "array | null": "a list",
     "array": "a list",
@@ -120,8 +126,8 @@ def _message(wire: UsualMessage | AnyMessage) -> Message:
     calls: tuple[Call, ...] = ()
     if wire.tool_calls:
         calls = tuple([_call(call) for call in wire.tool_calls])
-    elif wire.function_call is not NOTHING and (text := bytes(wire.function_call)) != b"null":
-        calls = (read_call_text(text),)
+    if wire.function_call is not NOTHING and (text := bytes(wire.function_call)) != b"null":
+        calls = (*calls, read_call_text(text))
     content = wire.content
     call_id = wire.tool_call_id
     return Message(
@@ -134,9 +140,9 @@ def _message(wire: UsualMessage | AnyMessage) -> Message:
 
 
 def _call(call: _Call | Raw) -> Call:
-    if isinstance(call, _Call) and call.function.name:
+    if isinstance(call, _Call):
         return named_call(call.function.name, call.function.arguments, call.id)
-    return read_call_text(bytes(call) if isinstance(call, Raw) else _encode(call))
+    return read_call_text(bytes(call))
 
 
 def message_texts(conversation: Conversation) -> Sequence[Text]:
@@ -152,27 +158,39 @@ def message_text(message: Message) -> bytes:
     """The message's JSON, made from its fields."""
     fields: dict[str, Any] = {"role": message.role, "content": scrub(message.text) if message.text or not message.calls else None}
     if message.calls:
-        fields["tool_calls"] = [Raw(call_text(call)) for call in message.calls]
+        fields["tool_calls"] = [_call_fields(call) for call in message.calls]
     if message.tool_call_id is not None:
         fields["tool_call_id"] = message.tool_call_id
     if message.name is not None:
         fields["name"] = message.name
-    return _encode(fields)
+    return dump(fields).encode()
 
 
 def call_text(call: Call) -> bytes:
     """The call's JSON in OpenAI's form; a malformed one so that it is read back as it is."""
+    return dump(_call_fields(call)).encode()
+
+
+def _call_fields(call: Call) -> dict[str, Any]:
     arguments = call.text if call.malformed else dump(call.arguments)
     fields: dict[str, Any] = {"type": "function", "function": {"name": call.name, "arguments": arguments}}
-    return _encode(fields if call.id is None else {"id": call.id, **fields})
+    return fields if call.id is None else {"id": call.id, **fields}
 
 
 def call_texts(message: Message, text: Text) -> list[bytes]:
     """The JSON of each call of a message whose JSON is `text`, in OpenAI's form: as it stood where it stood in that form."""
     stood = _decode_calls(text).tool_calls
-    if not stood:
+    if not stood or len(stood) != len(message.calls):  # the older function_call
         return [call_text(call) for call in message.calls]
-    return [one if b'"function"' in (one := bytes(raw)) else call_text(call) for call, raw in zip(message.calls, stood, strict=True)]
+    return [bytes(raw) if _is_openai(raw) else call_text(call) for call, raw in zip(message.calls, stood, strict=True)]
+
+
+def _is_openai(call: Raw) -> bool:
+    try:
+        _decode_openai_call(call)
+    except msgspec.MsgspecError:
+        return False
+    return True
 
 
 def keep_calls(text: Text, calls: Sequence[Text]) -> bytes:
@@ -205,6 +223,8 @@ def field_problem(said: str, prefix: str = "") -> str:
         return f"{field} is {_KINDS.get(got, got)}, {_NAMES.get(expected, expected)}{of} was expected"
     if missing := _MISSING.search(said):
         return f"{_field(prefix, missing[2])} has no {missing[1]}"
+    if placed := _PLACED.fullmatch(said):
+        return f"{_field(prefix, placed[2])}: {placed[1].lower()}"
     return f"{prefix}: {said}" if prefix else said
 
 

@@ -29,6 +29,7 @@ LONG = 6  # words from which on only those with a digit need a source
 
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")
 _LONGEST_NUMBER = 400
+_COMPARED = 1000  # values of an enum that are compared by `exact`; the rest must be equal
 _TRIES = 100  # places looked at one by one before the whole text is marked
 _MARKS = ("\1", "\2", "")  # by how many of two neighbours are letters or digits
 _BETWEEN = "\0"  # keeps the strings of a result apart, so that no value is found across two of them
@@ -71,10 +72,14 @@ class Sources:
         pieces = value.split()
         if len(pieces) < LONG:
             return None
-        found_in = [self.find(bare(piece)) for piece in pieces if any(character.isdigit() for character in piece)]
-        if any(source is None for source in found_in):
-            return None
-        return next((source for source in found_in if source is not None), self._texts[0].index if self._texts else 0)
+        first: int | None = None
+        for piece in {bare(_fold(piece)): None for piece in pieces if any(character.isdigit() for character in piece)}:
+            source = self._first(lambda text, word=piece: word in text.words)
+            source = self.find(piece) if source is None else source
+            if source is None:
+                return None
+            first = source if first is None else first
+        return first if first is not None else self._texts[0].index if self._texts else 0
 
     def _first(self, holds: Any) -> int | None:
         return next((text.index for text in self._texts if holds(text)), None)
@@ -114,7 +119,8 @@ def needing_source(call: Call, parameters: Mapping[str, Any]) -> Iterator[tuple[
 def _listed(value: Any, schemas: Sequence[dict[str, Any]]) -> bool:
     for schema in schemas:
         listed = schema["enum"] if isinstance(schema.get("enum"), list) else []
-        if any(exact(item, value) for item in (*listed, *(schema[key] for key in ("const", "default") if key in schema))):
+        single = (schema[key] for key in ("const", "default") if key in schema)
+        if value in listed or any(exact(item, value) for item in (*single, *listed[:_COMPARED])):
             return True
     return False
 
@@ -129,6 +135,14 @@ class _Text:
             self.folded += _BETWEEN + _BETWEEN.join(map(_fold, _strings(text)))
         self._numbers: set[int | float] | None = None
         self._dates: list[date] | None = None
+        self._words: set[str] | None = None
+
+    @property
+    def words(self) -> set[str]:
+        """Its words without punctuation at their edges: found by a look, where searching many words would take long."""
+        if self._words is None:
+            self._words = set(map(bare, self.folded.split()))
+        return self._words
 
     def has(self, needle: str) -> bool:
         folded = self.folded

@@ -1,9 +1,11 @@
 """A tool's JSON Schema: its parameters, what a value may be at a place in it, and full validation.
 
 Schemas come from files and may be anything: what is not understood is left alone, and one that does not compile is reported by
-`violations` as such, once a call. Nothing is fetched: a `$ref` outside the schema does not resolve. Patterns run in linear time.
+`violations` as such, once a call. Nothing is fetched: a `$ref` outside the schema does not resolve. Patterns run in linear time; those
+that need looking around or back, in a bounded number of steps.
 """
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -13,7 +15,7 @@ import msgspec
 from callmark.types import Tool
 
 _COMBINED = ("anyOf", "oneOf", "allOf")
-_MOST_HOPS = 20  # of $ref and anyOf, so that a schema that refers to itself ends
+_MOST_STEPS = 100_000  # of a pattern that needs looking back
 
 
 def properties(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -42,31 +44,35 @@ def admits_null(schema: Any, root: Mapping[str, Any] | None = None) -> bool:
 
 
 def variants(schema: Any, root: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The schema itself and everything that `anyOf`, `oneOf`, `allOf` and local `$ref` make of it."""
-    rest = [(schema, 0)]
+    """The schema itself and everything that `anyOf`, `oneOf`, `allOf` and local `$ref` make of it, each once."""
+    yield from _variants([schema], root)
+
+
+def _variants(schemas: Sequence[Any], root: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """By identity, so that a schema that refers to itself ends, and a large one takes no longer than its size."""
+    seen: set[int] = set()
+    rest = deque(schemas)
     while rest:
-        part, hops = rest.pop(0)
-        if not isinstance(part, dict) or hops > _MOST_HOPS:
+        part = rest.popleft()
+        if not isinstance(part, dict) or id(part) in seen:
             continue
+        seen.add(id(part))
         yield part
-        rest.extend((item, hops + 1) for key in _COMBINED if isinstance(part.get(key), list) for item in part[key])
+        rest.extend(item for key in _COMBINED if isinstance(part.get(key), list) for item in part[key])
         if isinstance(part.get("$ref"), str):
-            rest.append((_resolve(part["$ref"], root), hops + 1))
+            rest.append(_resolve(part["$ref"], root))
 
 
 def below(schemas: Sequence[Any], key: str | int, root: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The schemas that apply to an object's field, or to an array's item, of a value that any of `schemas` applies to."""
-    found: list[dict[str, Any]] = []
-    for schema in schemas:
-        for part in variants(schema, root):
-            if isinstance(key, str):
-                child = properties(part).get(key, part.get("additionalProperties"))
-            else:
-                prefix = part.get("prefixItems")
-                child = prefix[key] if isinstance(prefix, list) and key < len(prefix) else part.get("items")
-            if isinstance(child, dict):
-                found.extend(variants(child, root))
-    return found
+    children: list[Any] = []
+    for part in _variants(schemas, root):
+        if isinstance(key, str):
+            children.append(properties(part).get(key, part.get("additionalProperties")))
+        else:
+            prefix = part.get("prefixItems")
+            children.append(prefix[key] if isinstance(prefix, list) and key < len(prefix) else part.get("items"))
+    return list(_variants(children, root))
 
 
 def violations(arguments: dict[str, Any], tool: Tool) -> list[tuple[str, str]]:
@@ -94,10 +100,13 @@ def _validator(schema: bytes) -> Any:
     """The compiled schema, or the reason why there is none."""
     import jsonschema_rs
 
-    try:
-        return jsonschema_rs.validator_for(msgspec.json.decode(schema), offline=True, pattern_options=jsonschema_rs.RegexOptions())
-    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError, TypeError, RecursionError) as error:
-        return str(error).split("\n", 1)[0]
+    problem = ""
+    for patterns in (jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(backtrack_limit=_MOST_STEPS)):
+        try:
+            return jsonschema_rs.validator_for(msgspec.json.decode(schema), offline=True, pattern_options=patterns)
+        except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError, TypeError, RecursionError) as error:
+            problem = str(error).split("\n", 1)[0]
+    return problem
 
 
 def _resolve(reference: str, root: Mapping[str, Any]) -> Any:

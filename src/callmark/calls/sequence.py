@@ -25,6 +25,7 @@ from callmark.errors import BadInput
 from callmark.types import Call, Conversation
 
 RESULT = "$result"
+MOST_STEPS = 50
 EXAMPLE = "find_* > get_user_details(user_id=$result)"
 
 _STEP = re.compile(r"\s*(?P<name>[^\s()<>,=]+)\s*")
@@ -69,6 +70,8 @@ def read_pattern(text: str) -> Pattern:
     while True:
         step, at = _read_step(text, at, gap)
         steps.append(step)
+        if len(steps) > MOST_STEPS:
+            raise BadInput(f"the pattern has more than {MOST_STEPS} steps")
         if at >= len(text):
             return Pattern(text, tuple(steps))
         if text.startswith(">>", at):

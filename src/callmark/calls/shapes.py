@@ -15,6 +15,7 @@ from typing import Any
 from callmark.calls.strict import DEEPEST, NotStrict, deeper_than, dump, is_strict, parse, scrub
 from callmark.types import Call
 
+_OWN_LEVELS = 2  # of the call around its arguments
 _ARGUMENTS = ("arguments", "input", "kwargs")
 
 
@@ -30,13 +31,15 @@ def read_call(value: Any) -> Call:
     arguments = next((body[key] for key in _ARGUMENTS if key in body), None)
     given = value.get("id")
     call_id = scrub(given) if isinstance(given, str) else None if given is None else dump(given)
-    if not isinstance(name, str) or not name.strip():
+    if not isinstance(name, str):
         return Call(name="", id=call_id, malformed="no name", text=_text(arguments, value))
     return named_call(name, arguments, call_id)
 
 
 def named_call(name: str, arguments: Any, call_id: str | None) -> Call:
-    """The call of that name; malformed where the arguments are no object, nor a JSON string of one."""
+    """The call of that name; malformed where the name is blank, or the arguments are no object, nor a JSON string of one."""
+    if not name or name.isspace():
+        return Call("", {}, call_id, "no name", _text(arguments, {"name": name}))
     try:
         return Call(name if name.isascii() else scrub(name), _arguments(arguments), call_id)
     except NotStrict as problem:
@@ -46,7 +49,7 @@ def named_call(name: str, arguments: Any, call_id: str | None) -> Call:
 def read_call_text(text: bytes) -> Call:
     """The call that a JSON text stands for. What msgspec refuses is read as far as it goes, and is malformed."""
     try:
-        return read_call(parse(text))
+        return read_call(parse(text, deepest=DEEPEST + _OWN_LEVELS))
     except NotStrict as problem:
         reason = str(problem)
     try:

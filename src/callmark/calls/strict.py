@@ -22,7 +22,7 @@ class NotStrict(ValueError):  # noqa: N818 - says what the text is
     """The text is not strict JSON; `str()` says why, in a few words."""
 
 
-def parse(text: str | bytes) -> Any:
+def parse(text: str | bytes, *, deepest: int = DEEPEST) -> Any:
     """The value of a strict JSON text. Raises `NotStrict` for everything else; never another error."""
     try:
         value = _decode(text)
@@ -33,7 +33,7 @@ def parse(text: str | bytes) -> Any:
     except ValueError as error:  # msgspec's errors, invalid UTF-8, integers of more digits than Python converts
         raise NotStrict(_reason(text, error)) from None
     if len(text) > DEEPEST:
-        if _openings(text) > DEEPEST and deeper_than(value, DEEPEST):
+        if _openings(text) > deepest and deeper_than(value, deepest):
             raise NotStrict(f"nesting deeper than {DEEPEST}")
         if len(text) >= 309 and _out_of_range(text, value):
             raise NotStrict("a number outside double range")
@@ -102,8 +102,8 @@ def repeated_key(text: str | bytes) -> str | None:
 
     def look(pairs: list[tuple[str, Any]]) -> None:
         if not repeated and len(pairs) > 1 and len(dict(pairs)) < len(pairs):
-            keys = [key for key, _ in pairs]
-            repeated.append(next(key for index, key in enumerate(keys) if key in keys[:index]))
+            seen: set[str] = set()
+            repeated.append(next(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
 
     try:
         json.loads(text, object_pairs_hook=look)

@@ -11,6 +11,8 @@ from typing import Any
 from callmark.calls.schema import admits_null, properties, required
 from callmark.calls.strict import NotStrict, parse
 
+_LONGEST_MARKS = 1000
+
 
 def exact(expected: Any, actual: Any) -> bool:
     """Whether two values are the same by the rules of section 2. Symmetric."""
@@ -53,7 +55,18 @@ def _equals_leaving_out(value: Any, schema: Any, needed: bool) -> bool:
 
 
 def _normal(text: str) -> str:
-    return (text if text.isascii() else unicodedata.normalize("NFC", text)).strip()
+    if not text.isascii() and not (len(text) > _LONGEST_MARKS and _marks(text) > _LONGEST_MARKS):
+        text = unicodedata.normalize("NFC", text)
+    return text.strip()
+
+
+def _marks(text: str) -> int:
+    """The longest run of combining marks: normalising one takes time squared, and no writing has long ones."""
+    longest = run = 0
+    for character in text:
+        run = run + 1 if unicodedata.combining(character) else 0
+        longest = max(longest, run)
+    return longest
 
 
 def _same_as_text(value: Any, text: str) -> bool:

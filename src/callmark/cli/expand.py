@@ -5,7 +5,7 @@ from typing import cast
 
 import click
 
-from callmark.cli.reading import Reader, reading_options, tracked
+from callmark.cli.reading import Reader, reading_options, refuse_same_file, tracked
 
 
 @click.command(name="expand", short_help="Cut conversations into decision points: given the talk so far, which call comes next?")
@@ -40,13 +40,19 @@ def command(
     callmark expand valid.jsonl -o eval.jsonl
     callmark expand valid.jsonl -o eval.jsonl --abstain --parallel together --wrap item
     """
+    from callmark.calls.strict import scrub
     from callmark.data.expand import Parallel, expand
     from callmark.formats import Output
     from callmark.formats.openai import write
 
     counts = {"conversations": 0, "decision_points": 0, "abstentions": 0, "end_in_assistant": 0, "malformed": 0}
-    with Reader(dialect=dialect, tools=tools, skip_bad=skip_bad, rejects=rejects) as reader, Output(out) as output:
-        dataset = reader.open(file)
+    refuse_same_file(out=out, rejects=rejects)
+    refuse_same_file(file=file, rejects=rejects)
+    with (
+        Reader(dialect=dialect, tools=tools, skip_bad=skip_bad, rejects=rejects) as reader,
+        reader.open(file) as dataset,
+        Output(out) as output,
+    ):
         for case in expand(tracked(dataset), parallel=cast("Parallel", parallel), abstain=abstain):
             line = write(case)
             output.line(b'{"item":' + line + b"}" if wrap else line)
@@ -57,14 +63,15 @@ def command(
     if as_json:
         import msgspec
 
-        click.echo(msgspec.json.encode({"file": file, "out": out, **counts}), err=out == "-")
+        click.echo(msgspec.json.encode({"file": dataset.name, "out": scrub(out), **counts}), err=out == "-")
         return
     from callmark.reporting.headline import show_head
+    from callmark.reporting.safety import safe
     from callmark.reporting.terminal import console
 
     screen = console(sys.stderr if out == "-" else None)
     show_head(screen, dataset, counts["conversations"])
-    screen.print(f"{output.lines:,} decision points → {out if out != '-' else 'standard output'}", style="bold")
+    screen.print(f"{output.lines:,} decision points → {safe(out) if out != '-' else 'standard output'}", style="bold", soft_wrap=True)
     for key, sentence in _NOTES.items():
         if counts[key]:
             screen.print(f"  {counts[key]:,} {sentence}", style="dim")

@@ -2,7 +2,7 @@
 
 import click
 
-from callmark.cli.reading import Reader, reading_options, say, tracked
+from callmark.cli.reading import Reader, reading_options, refuse_same_file, say, tracked
 from callmark.errors import BadInput
 
 
@@ -50,6 +50,7 @@ def command(
     callmark filter train.jsonl -o good.jsonl --grounded --consistent user_id \\
         --require 'find_* > get_user_details(user_id=$result)'
     """
+    from callmark.calls.strict import scrub
     from callmark.data import filter as rules
     from callmark.formats import Output
 
@@ -66,9 +67,14 @@ def command(
     ]
     if not wanted:
         raise BadInput("no rule was given, so every row would be kept", "callmark filter --help lists the rules.")
-    with Reader(dialect=dialect, tools=tools, skip_bad=skip_bad, rejects=rejects) as reader, Output(out) as output:
-        dataset = reader.open(file)
-        kept = rules.Kept(0, {}, 0)
+    refuse_same_file(out=out, rejects=rejects)
+    refuse_same_file(file=file, rejects=rejects)
+    kept = rules.Kept(0, {}, 0)
+    with (
+        Reader(dialect=dialect, tools=tools, skip_bad=skip_bad, rejects=rejects) as reader,
+        reader.open(file) as dataset,
+        Output(out) as output,
+    ):
         for row, failed, kept in rules.judge(tracked(dataset), wanted):  # noqa: B007 - the last counts are shown below
             if failed:
                 reader.reject(row, failed)
@@ -77,13 +83,14 @@ def command(
     if as_json:
         import msgspec
 
-        told = msgspec.json.encode({"file": file, "out": out, **msgspec.to_builtins(kept)})
+        told = msgspec.json.encode({"file": dataset.name, "out": scrub(out), **msgspec.to_builtins(kept)})
         click.echo(told, err=out == "-")
         return
     import sys
 
     from callmark.reporting.headline import show_head
     from callmark.reporting.kept import show_kept
+    from callmark.reporting.safety import safe
     from callmark.reporting.terminal import console
 
     screen = console(sys.stderr if out == "-" else None)
@@ -92,6 +99,7 @@ def command(
     show_kept(screen, kept)
     if out != "-":
         screen.print()
-        screen.print(f"{kept.together:,} rows → {out}" + (f" · {kept.rows - kept.together:,} → {rejects}" if rejects else ""))
+        rest = f" · {kept.rows - kept.together:,} → {safe(rejects)}" if rejects else ""
+        screen.print(f"{kept.together:,} rows → {safe(out)}{rest}", soft_wrap=True)
     if not kept.together:
         say("callmark: no row is kept.")

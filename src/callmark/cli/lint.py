@@ -2,7 +2,8 @@
 
 import click
 
-from callmark.cli.reading import Reader, reading_options, tracked
+from callmark.cli.reading import Reader, reading_options, refuse_same_file, tracked
+from callmark.errors import BadInput
 
 
 @click.command(name="lint", short_help="What is wrong with a dataset: each finding with its place and a sentence.")
@@ -31,6 +32,10 @@ def command(
     from callmark.data.lint import Linter
 
     linter = Linter()
+    for path in files:
+        refuse_same_file(file=path, rejects=rejects)
+    if files.count("-") > 1:
+        raise BadInput("standard input can be read once, it stands there twice")
     with Reader(
         dialect=dialect, tools=tools, skip_bad=skip_bad, rejects=rejects, on_bad=lambda bad: linter.add_broken(bad.place, bad.reason)
     ) as reader:

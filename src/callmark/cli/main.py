@@ -5,6 +5,7 @@ traceback as well.
 """
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -51,6 +52,7 @@ def callmark() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    _prepare_streams()
     debug = "--debug" in given
     sys.exit(run([argument for argument in given if argument != "--debug"], debug=debug))
 
@@ -67,14 +69,27 @@ def run(arguments: list[str], *, debug: bool = False) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("callmark: interrupted.", err=True)
         return 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read us has had enough
+    except (BrokenPipeError, SystemExit):  # click and rich leave with the latter: whoever read us has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else "standard output cannot be written: "
+        return _failed(error, f"{where}{error.strerror or error}", "", debug=debug)
     except Exception as error:
         return _failed(
             error, f"something went wrong inside callmark ({type(error).__name__}: {error})", "--debug shows where.", debug=debug
         )
     return status if isinstance(status, int) else 0
+
+
+def _prepare_streams() -> None:
+    """A closed stream becomes an empty one, and a letter that a terminal cannot show is written out."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for as long as the process lives
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _failed(error: Exception, sentence: str, hint: str, *, debug: bool) -> int:

@@ -1,16 +1,17 @@
 """What every command that reads datasets shares: its options, rejected rows, a progress bar, and the line that says what was read."""
 
 import base64
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import click
 import msgspec
 
+from callmark.errors import BadInput
 from callmark.formats import BadRow, Dataset, Output, side_tools
 from callmark.types import Conversation
 
@@ -50,17 +51,16 @@ class Reader:
         self._tools = tools
         self._skip_bad = skip_bad
         self._on_bad = on_bad
-        self._stack = ExitStack()
         self.rejects = Output(rejects)
         self.bad_rows = 0
 
     def __enter__(self) -> Self:
-        self._stack.enter_context(self.rejects)
+        self.rejects.__enter__()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._stack.__exit__(kind, error, trace)
-        if kind is None and self.bad_rows:
+        self.rejects.__exit__(None, None, None)  # kept even when the command stops: they are the evidence
+        if self.bad_rows:
             kept = f", kept in {self.rejects.path}" if self.rejects.path else " (--rejects FILE keeps them)"
             rows = "row" if self.bad_rows == 1 else "rows"
             click.echo(
@@ -94,6 +94,19 @@ class Reader:
         self.rejects.line(msgspec.json.encode(told))
         if self._on_bad is not None:
             self._on_bad(bad)
+
+
+def refuse_same_file(**files: str | None) -> None:
+    """Refuse two of these that are one file: the one written last would take the place of the other."""
+    seen: dict[str, str] = {}
+    for name, path in files.items():
+        if path is not None and path != "-":
+            other = seen.setdefault(os.path.realpath(path), name)
+            if other != name:
+                raise BadInput(f"{path} cannot be both {_WORDS[other]} and {_WORDS[name]}")
+
+
+_WORDS = {"file": "what is read", "out": "where the result goes", "rejects": "where the rejects go"}
 
 
 def tracked(dataset: Dataset, *, quiet: bool = False) -> Iterator[Conversation]:

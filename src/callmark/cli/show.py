@@ -2,7 +2,7 @@
 
 import click
 
-from callmark.cli.reading import Reader, reading_options, say, tracked
+from callmark.cli.reading import Reader, reading_options, refuse_same_file, say, tracked
 from callmark.errors import BadInput
 from callmark.types import Case, Conversation
 
@@ -39,6 +39,7 @@ def command(
     """
     if sum((number is not None, row_id is not None, most_calls, search is not None)) > 1:
         raise BadInput("--row, --id, --most-calls and --search each pick a row, only one of them can be given")
+    refuse_same_file(file=file, rejects=rejects)
     from callmark.reporting.flow import FOLD, found_in, markdown, show_flow
     from callmark.reporting.headline import show_head
 
@@ -58,7 +59,7 @@ def command(
                 picked = row
                 break
     if picked is None:
-        wanted = f"line {number}" if number else f"id {row_id!r}" if row_id is not None else f"{search!r} in it"
+        wanted = f"number {number}" if number else f"id {row_id!r}" if row_id is not None else f"{search!r} in it"
         raise BadInput(f"{file}: none of the {rows:,} rows has {wanted}", "callmark stats shows what is in a file.")
     if as_json:
         click.echo(picked.row.rstrip())

@@ -2,7 +2,8 @@
 
 import click
 
-from callmark.cli.reading import Reader, reading_options, tracked
+from callmark.cli.reading import Reader, reading_options, refuse_same_file, tracked
+from callmark.errors import BadInput
 
 
 @click.command(name="stats", short_help="What is in a dataset: lengths, tools, sequences, arguments.")
@@ -18,6 +19,10 @@ def command(files: tuple[str, ...], dialect: str | None, tools: str | None, skip
     """
     from callmark.data.stats import stats
 
+    for path in files:
+        refuse_same_file(file=path, rejects=rejects)
+    if files.count("-") > 1:
+        raise BadInput("standard input can be read once, it stands there twice")
     with Reader(dialect=dialect, tools=tools, skip_bad=skip_bad, rejects=rejects) as reader:
         datasets = [reader.open(path) for path in files]
         counted = [(dataset, stats(tracked(dataset))) for dataset in datasets]
@@ -25,7 +30,7 @@ def command(files: tuple[str, ...], dialect: str | None, tools: str | None, skip
         import msgspec
 
         told = [
-            {"file": dataset.path, "dialect": dataset.dialect.name, **msgspec.to_builtins(one, str_keys=True)} for dataset, one in counted
+            {"file": dataset.name, "dialect": dataset.dialect.name, **msgspec.to_builtins(one, str_keys=True)} for dataset, one in counted
         ]
         click.echo(msgspec.json.encode(told[0] if len(told) == 1 else told))
         return
@@ -37,4 +42,4 @@ def command(files: tuple[str, ...], dialect: str | None, tools: str | None, skip
     for dataset, one in counted:
         show_head(screen, dataset, one.conversations, f"{len(one.tools)} tools called")
     screen.print()
-    show_stats(screen, [(dataset.path, one) for dataset, one in counted])
+    show_stats(screen, [(dataset.name, one) for dataset, one in counted])

@@ -22,16 +22,19 @@ Parallel = Literal["apart", "together"]
 
 def expand(rows: Iterable[Conversation], *, parallel: Parallel = "apart", abstain: bool = False) -> Iterator[Case]:
     """The decision points of every conversation, in order. A repeated conversation id is told apart by `~2`, `~3`, …"""
-    seen: Counter[str] = Counter()
+    repeats: Counter[str] = Counter()
+    used: set[str] = set()
     for row in rows:
         if isinstance(row, Case):
             where = f"{row.place}: " if row.place else ""
             what = "a scenario, which is taken as a whole" if row.is_scenario else "a decision point already"
             raise BadInput(f"{where}{row.id} is {what}: only conversations can be cut into decision points")
-        seen[row.id] += 1
-        yield from decision_points(
-            row, parallel=parallel, abstain=abstain, name=row.id if seen[row.id] == 1 else f"{row.id}~{seen[row.id]}"
-        )
+        name = row.id
+        while name in used:
+            repeats[row.id] += 1
+            name = f"{row.id}~{repeats[row.id] + 1}"
+        used.add(name)
+        yield from decision_points(row, parallel=parallel, abstain=abstain, name=name)
 
 
 def decision_points(
@@ -64,7 +67,7 @@ Cut = tuple[tuple[Message, ...], Sequence[Text]]  # a history: its messages, and
 
 
 def _case(conversation: Conversation, name: str, source: Source, cut: Cut, expected: tuple[Call, ...], gold: Sequence[bytes]) -> Case:
-    if any(b'"$' in text for text in gold):
+    if any(b"$" in text or b"u0024" in text for text in gold):
         gold = list(map(_gold, expected, gold))
     return Case(
         name,

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from callmark.calls.schema import properties, required
 from callmark.data.describe import Description, describe
+from callmark.errors import BadInput
 from callmark.types import Case, Conversation, Tool
 
 _MOST_SETS = 20
@@ -55,7 +56,7 @@ class Stats(Struct, frozen=True):
 
 
 def stats(rows: Iterable[Conversation]) -> Stats:
-    """The statistics of conversations or cases. There must be at least one row."""
+    """The statistics of conversations or cases. No row at all raises `BadInput`."""
     tally = Tally()
     for row in rows:
         tally.add(row)
@@ -118,6 +119,8 @@ class Tally:
 
     def stats(self) -> Stats:
         """Everything counted so far, most frequent first."""
+        if not self._rows:
+            raise BadInput("there is no row to count")
         self._spread()
         follows: dict[str, dict[str, int]] = {}
         for (before, after), count in self._pairs.most_common():
@@ -165,12 +168,15 @@ class Tally:
         self._speakers, self._sequences, self._keys = {}, {}, {}
 
     def _arguments(self) -> dict[str, dict[str, Argument]]:
+        given: dict[str, list[str]] = {}
+        for name, key in self._given:
+            given.setdefault(name, []).append(key)
         coverage: dict[str, dict[str, Argument]] = {}
         for name, total in self._tools.most_common():
             parameters = self._listed[name].parameters if name in self._listed else {}
             needed = required(parameters)
-            known = list(properties(parameters))
-            seen = [key for tool, key in self._given if tool == name and key not in known]
+            known = dict.fromkeys(properties(parameters))
+            seen = [key for key in given.get(name, []) if key not in known]
             coverage[name] = {
                 key: Argument(self._given[(name, key)], self._given[(name, key)] / total, key in needed if key in known else None)
                 for key in [*known, *sorted(seen)]

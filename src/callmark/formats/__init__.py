@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from os import PathLike, fspath
 
-from callmark.calls.strict import NotStrict
+from callmark.calls.strict import scrub
 from callmark.calls.toolsets import Toolsets
 from callmark.errors import BadInput
 from callmark.formats.dataset import BadRow, Dataset
 from callmark.formats.dialect import Reading
 from callmark.formats.output import Output, write_lines
-from callmark.formats.rows import Rows
+from callmark.formats.rows import Rows, is_json
 from callmark.formats.sniffing import DIALECTS, dialect_called
 from callmark.types import Conversation
 
@@ -31,16 +31,22 @@ def load(
 def write(rows: Iterable[Conversation], path: str | PathLike[str], *, dialect: str = "openai") -> int:
     """Write conversations or cases, one a line, and give back how many. The file is complete or it is not there."""
     to_line = dialect_called(dialect).write
-    return write_lines(fspath(path), map(to_line, rows))
+
+    def line(row: Conversation) -> bytes:
+        try:
+            return to_line(row)
+        except UnicodeEncodeError:
+            raise BadInput(f"{scrub(row.id)} cannot be written: there is a lone surrogate in an id, a role or a name") from None
+
+    return write_lines(fspath(path), map(line, rows))
 
 
 def side_tools(path: str) -> Reading:
-    """What reading needs when the tools stand once, in a file of their own."""
-    rows = Rows(path)
-    text = b"[" + b",".join(row for _, row in rows) + b"]" if rows.unit == "item" else next(iter(rows), (0, b""))[1]
+    """What reading needs when the tools stand once, in a file of their own: a JSON list, or a tool a line."""
+    text = Rows(path).whole()
     try:
-        raw, tools = Toolsets().read(text)
-    except (BadInput, NotStrict) as error:
+        raw, tools = Toolsets().read(text if is_json(text) else b"[" + b",".join(text.split(b"\n")) + b"]")
+    except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
     if not tools:
         raise BadInput(f"{path} holds no tools, a JSON list of tools was expected")

@@ -8,9 +8,11 @@ import re
 from collections.abc import Callable, Iterator
 from html import escape
 from itertools import chain, islice
+from typing import Self
 
 from msgspec import Struct
 
+from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.formats.dialect import Dialect, Reading
 from callmark.formats.problems import explain
@@ -20,6 +22,7 @@ from callmark.types import Case, Conversation, Place
 
 SKIP_HINT = "Repair it, or pass --skip-bad to go on without it (--rejects FILE keeps such rows)."
 _SHOWN = 5  # rows in a notebook
+_MOST_SNIFFED = 1000  # rows that may be looked at before a dialect is found
 # Every escape of a JSON text, one by one; a surrogate that is not half of a pair is group 1.
 _ESCAPE = re.compile(rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL)
 
@@ -44,10 +47,12 @@ class Dataset:
         on_bad: Callable[[BadRow], None] | None = None,
     ) -> None:
         self.path = path
+        self.name = scrub(path)
         self.bad_rows = 0  # of the last reading, as are the next two
         self.good_rows = 0
         self.mended = 0
         self.what = "conversations"
+        self._first_reason = ""
         self._on_bad = on_bad
         self._reading = reading or Reading()
         self._rows: Rows | None = None
@@ -65,11 +70,15 @@ class Dataset:
                     yield conversation
         finally:
             rows.close()
-        if self.good_rows:
-            return
-        if self.bad_rows:
-            raise BadInput(f"{rows.name}: none of its {self.bad_rows:,} rows can be read")
-        raise BadInput(f"{rows.name} is empty: there is no row in it")
+        if not self.good_rows:
+            raise self._nothing(rows.name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._rows is not None:
+            self._rows.close()
 
     def __repr__(self) -> str:
         return f"Dataset({self.path!r}, {self.dialect.title})"
@@ -80,7 +89,7 @@ class Dataset:
             for row in islice(self, _SHOWN)
         )
         head = "<tr><th>id</th><th>messages</th><th>calls</th></tr>"
-        return f"<b>{escape(self.path)}</b> · {escape(self.dialect.title)}<table>{head}{rows}</table>"
+        return f"<b>{escape(self.name)}</b> · {escape(self.dialect.title)}<table>{head}{rows}</table>"
 
     @property
     def rows(self) -> Rows | None:
@@ -97,30 +106,37 @@ class Dataset:
         return self._rows, iter(self._rows)
 
     def _sniff(self) -> Dialect:
-        """The dialect of the first row that is an object. The rows of a pipe are kept, so that none is lost."""
+        """The dialect of the first row that has one. The rows of a pipe are kept, so that none is lost."""
         rows, numbered = self._open()
         seen: list[tuple[int, bytes]] = []
+        bad: list[tuple[Place, bytes, Exception]] = []
         try:
             for number, row in numbered:
                 seen.append((number, row))
                 place = Place(rows.name, number, rows.unit)
                 try:
                     dialect = sniff(_written_out(row))
-                except BadInput as error:
-                    raise BadInput(f"{place}: {error}", error.hint) from None
-                except (ValueError, RecursionError) as error:
+                except (ValueError, RecursionError, BadInput) as error:
                     if self._on_bad is None:
                         raise _told(place, row, error) from None
-                    continue
+                    bad.append((place, row, error))
+                    if len(bad) < _MOST_SNIFFED:
+                        continue
+                    break
                 if not rows.again:
                     self._ahead = chain(seen, numbered)
                 return dialect
         finally:
             if self._ahead is None:
                 rows.close()
-        if seen:
-            raise BadInput(f"{rows.name}: none of its {len(seen):,} rows can be read")
-        raise BadInput(f"{rows.name} is empty: there is no row in it")
+        for place, row, problem in bad:  # no reading will come to hand them over
+            self._bad(place, row, problem)
+        raise self._nothing(rows.name)
+
+    def _nothing(self, name: str) -> BadInput:
+        if self._first_reason:
+            return BadInput(f"{name}: none of its rows can be read; the first: {self._first_reason}")
+        return BadInput(f"{name} is empty: there is no row in it")
 
     def _read(self, place: Place, row: bytes) -> Conversation | None:
         """The row's conversation, or None for a bad row that was handed over."""
@@ -147,7 +163,9 @@ class Dataset:
         if self._on_bad is None:
             raise _told(place, row, error) from None
         self.bad_rows += 1
-        self._on_bad(BadRow(place, explain(row, error), row))
+        reason = explain(row, error)
+        self._first_reason = self._first_reason or reason
+        self._on_bad(BadRow(place, reason, row))
 
 
 def _calls(row: Conversation) -> str:
@@ -155,7 +173,8 @@ def _calls(row: Conversation) -> str:
 
 
 def _told(place: Place, row: bytes, error: Exception) -> BadInput:
-    return BadInput(f"{place}: {explain(row, error)}.", SKIP_HINT)
+    hint = error.hint if isinstance(error, BadInput) and error.hint else SKIP_HINT
+    return BadInput(f"{place}: {explain(row, error)}.", hint)
 
 
 def _written_out(row: bytes) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from callmark.calls.messages import NOTHING, AnyMessage, UsualMessage, call_text, message_texts, messages_of
+from callmark.calls.messages import NOTHING, AnyMessage, UsualMessage, call_text, field_problem, message_texts, messages_of
 from callmark.calls.shapes import read_call_text
 from callmark.errors import BadInput
 from callmark.formats.dialect import Dialect, Reading, row_id
@@ -56,14 +56,14 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
     if reading.ending and row.endswith(reading.ending):
         body = row[: -len(reading.ending)] + b"}"
         wire = _decode_or_none(body)
-    if wire is not None:
+    if wire is not None and wire.messages is not None:
         raw_tools, tools = reading.ending_tools
     else:
         body = row
         wire = _decode(row)
         if wire.messages is None and wire.item is not NOTHING:
             body = wire.item
-            wire = _decode(body)
+            wire = _decode(body, "item")
         raw_tools, tools = reading.tools(bytes(wire.tools if wire.tools is not NOTHING else wire.functions))
         if body is row and wire.tools is not NOTHING:
             reading.ending, reading.ending_tools = _ending(row, raw_tools), (raw_tools, tools)
@@ -71,9 +71,9 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
         raise BadInput("the row has no messages")
     messages = messages_of(wire.messages)
     own_id = row_id(wire.id, place)
-    if wire.expected_output is NOTHING:
+    if wire.expected_output is NOTHING or bytes(wire.expected_output) == b"null":
         return Conversation(own_id, messages, tools, (), raw_tools, place, row, body)
-    calls = _decode_expected(wire.expected_output).tool_calls or []
+    calls = _expected(wire.expected_output)
     return Case(
         own_id,
         messages,
@@ -124,11 +124,22 @@ def _decode_or_none(body: bytes) -> _UsualRow | None:
         return None
 
 
-def _decode(row: bytes | Raw) -> _UsualRow | _AnyRow:
+def _decode(row: bytes | Raw, where: str = "") -> _UsualRow | _AnyRow:
     try:
         return _decode_usual(row)
-    except msgspec.ValidationError:  # a call of another shape, or a field that is wrong: this one says which
+    except msgspec.ValidationError:  # a call of another shape, or a field that is wrong
+        pass
+    try:
         return _decode_any(row)
+    except msgspec.ValidationError as error:
+        raise BadInput(field_problem(str(error), where)) from None
+
+
+def _expected(text: Raw) -> list[Raw]:
+    try:
+        return _decode_expected(text).tool_calls or []
+    except msgspec.ValidationError as error:
+        raise BadInput(field_problem(str(error), "expected_output")) from None
 
 
 def _source(given: Any) -> Source | None:

@@ -6,6 +6,7 @@ and the target is as it was. `-` is standard output; a name that ends in `.gz` i
 
 import gzip
 import os
+import stat
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -28,22 +29,26 @@ class Output:
         self._stream: IO[bytes] | None = None
         self._opened: IO[bytes] | None = None
         self._partial: Path | None = None
+        self._target = Path()
 
     def __enter__(self) -> Self:
         if self.path == "-":
             self._stream = sys.stdout.buffer
         elif self.path is not None:
-            target = Path(self.path)
-            if target.is_dir():
-                raise BadInput(f"{self.path} is a directory, a file to write was expected")
             try:
+                target = Path(os.path.realpath(self.path))  # a link stays a link
+                if target.is_dir():
+                    raise BadInput(f"{self.path} is a directory, a file to write was expected")
                 target.parent.mkdir(parents=True, exist_ok=True)
                 if not target.exists() or target.is_file():
-                    self._partial = Path(f"{self.path}.partial-{os.getpid()}")
+                    self._partial = target.with_name(f"{target.name}.partial-{os.getpid()}")
                 self._opened = (self._partial or target).open("wb", buffering=0)
+                if self._partial is not None and target.exists():
+                    self._partial.chmod(stat.S_IMODE(target.stat().st_mode))
+                self._target = target
                 packed = self.path.endswith(".gz")
                 self._stream = cast("IO[bytes]", gzip.open(self._opened, "wb", compresslevel=6) if packed else self._opened)
-            except OSError as error:
+            except (OSError, ValueError) as error:
                 raise self._refused(error) from None
         return self
 
@@ -86,12 +91,12 @@ class Output:
             if self._opened is not None:
                 self._opened.close()
             if self._partial is not None and complete:
-                self._partial.replace(cast("str", self.path))
+                self._partial.replace(self._target)
             elif self._partial is not None:
                 self._partial.unlink(missing_ok=True)
 
-    def _refused(self, error: OSError) -> BadInput:
-        return BadInput(f"{self.path} cannot be written: {error.strerror or error}")
+    def _refused(self, error: OSError | ValueError) -> BadInput:
+        return BadInput(f"{self.path} cannot be written: {getattr(error, 'strerror', None) or error}")
 
 
 def write_lines(path: str, lines: Iterable[bytes]) -> int:

@@ -5,16 +5,20 @@ streamed; an array is held in memory. A missing file, a directory, an empty file
 """
 
 import gzip
+import io
 import os
 import sys
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO, Literal, cast
 
 import msgspec
 from msgspec import Raw
 
+from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 
 BUFFER = 1 << 18
@@ -30,37 +34,37 @@ class Rows:
     """
 
     def __init__(self, path: str) -> None:
-        self.name = "standard input" if path == "-" else path
-        self._stream = _open(path, self.name)
+        self.name = "standard input" if path == "-" else scrub(path)
+        self._file = _open(path, self.name)
+        self._stream = self._file
         self.again = path != "-" and os.path.isfile(path)  # a pipe can be read once
         self.size = os.path.getsize(path) if self.again else 0
-        self._file = self._stream
-        head = self._peek()
-        if head.startswith(_GZIP):
-            self._stream = cast("IO[bytes]", gzip.GzipFile(fileobj=self._file))
-            head = self._peek()
-        self._start = len(_BOM) if head.startswith(_BOM) else 0
-        head = head[self._start :].lstrip()
-        if head.startswith(_UTF16) or b"\0" in head:
+        try:
+            with self._told():
+                self._begun = self._begin()
+        except BadInput:
             self.close()
-            if head.startswith(_UTF16):
-                raise BadInput(f"{self.name} is UTF-16 text, UTF-8 was expected", f"Convert it first: iconv -f UTF-16 -t UTF-8 {self.name}")
-            raise BadInput(f"{self.name} is not a text file, JSON or JSONL was expected")
-        self.unit: Literal["line", "item"] = "item" if head.startswith(b"[") or _spread(head) else "line"
+            raise
+        first = self._begun[-1].lstrip() if self._begun else b""
+        self.unit: Literal["line", "item"] = "item" if first.startswith(b"[") or _spread(first) else "line"
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         try:
-            self._stream.read(self._start)
-            if self.unit == "item":
-                yield from self._items()
-            else:
-                for number, line in enumerate(self._stream, 1):
-                    if not line.isspace():
-                        yield number, line
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise BadInput(f"{self.name} is a gzip file that is cut off or damaged ({error})") from None
-        except OSError as error:
-            raise BadInput(f"{self.name} cannot be read: {error.strerror or error}") from None
+            with self._told():
+                if self.unit == "item":
+                    yield from self._items()
+                else:
+                    for number, line in enumerate(chain(self._begun, self._stream), 1):
+                        if not line.isspace():
+                            yield number, line
+        finally:
+            self.close()
+
+    def whole(self) -> bytes:
+        """Everything that is in the file, as it is."""
+        try:
+            with self._told():
+                return (b"".join(self._begun) + self._stream.read()).strip()
         finally:
             self.close()
 
@@ -70,24 +74,43 @@ class Rows:
         return 0 if self._file.closed or not self._file.seekable() else self._file.tell()
 
     def close(self) -> None:
-        if self._file is not sys.stdin.buffer:
+        if sys.stdin is None or self._file is not sys.stdin.buffer:
             self._file.close()
 
-    def _peek(self) -> bytes:
+    def _begin(self) -> list[bytes]:
+        """The lines up to the first that is not blank, read whole, however slowly they come."""
+        if cast("io.BufferedReader", self._file).peek(2).startswith(_GZIP):
+            self._stream = cast("IO[bytes]", gzip.GzipFile(fileobj=self._file))
+        head = cast("io.BufferedReader", self._stream).peek(BUFFER)
+        if head.startswith(_UTF16):
+            raise BadInput(f"{self.name} is UTF-16 text, UTF-8 was expected", f"Convert it first: iconv -f UTF-16 -t UTF-8 {self.name}")
+        if b"\0" in head:
+            raise BadInput(f"{self.name} is not a text file, JSON or JSONL was expected")
+        lines: list[bytes] = []
+        while not lines or lines[-1].isspace():
+            line = self._stream.readline()
+            if not line:
+                break
+            lines.append(line if lines else line.removeprefix(_BOM))
+        return lines
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Turns what can go wrong in reading into a sentence."""
         try:
-            return cast("gzip.GzipFile", self._stream).peek(BUFFER)
-        except IsADirectoryError:
-            raise BadInput(f"{self.name} is a directory, a file was expected") from None
+            yield
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise BadInput(f"{self.name} is a gzip file that is cut off or damaged ({error})") from None
+        except OSError as error:
+            raise BadInput(f"{self.name} cannot be read: {error.strerror or error}") from None
 
     def _items(self) -> Iterator[tuple[int, bytes]]:
-        text = self._stream.read()
+        text = b"".join(self._begun) + self._stream.read()
         stripped = text.strip()
-        if stripped.startswith(b"["):
+        if stripped.startswith(b"[") and not is_json(self._begun[-1]):
             items = _decode_items(self.name, stripped)
-        elif _is_json(stripped):
-            items = [Raw(stripped)]
+        elif is_json(stripped):
+            items = _decode_items(self.name, stripped) if stripped.startswith(b"[") else [Raw(stripped)]
         else:  # lines after all
             self.unit = "line"
             yield from ((number, line) for number, line in enumerate(text.split(b"\n"), 1) if line.strip())
@@ -99,6 +122,8 @@ class Rows:
 
 def _open(path: str, name: str) -> IO[bytes]:
     if path == "-":
+        if sys.stdin is None:
+            raise BadInput("standard input is closed")
         return sys.stdin.buffer
     try:
         return Path(path).open("rb", buffering=BUFFER)
@@ -115,13 +140,13 @@ def _files_in(path: str) -> str:
     return f"It holds {', '.join(found)}." if found else ""
 
 
-def _spread(head: bytes) -> bool:
-    """Whether the text begins as one object spread over lines rather than as a row a line."""
-    first, _, rest = head.partition(b"\n")
-    return bool(rest) and first.startswith(b"{") and first.rstrip()[-1:] in (b"{", b",", b"[", b":")
+def _spread(first: bytes) -> bool:
+    """Whether the first line begins an object spread over lines rather than being a row."""
+    return first.startswith(b"{") and first.endswith(b"\n") and first.rstrip()[-1:] in (b"{", b",", b"[", b":")
 
 
-def _is_json(text: bytes) -> bool:
+def is_json(text: bytes) -> bool:
+    """Whether a text is one JSON value."""
     try:
         msgspec.json.decode(text, type=Raw)
     except (ValueError, RecursionError):

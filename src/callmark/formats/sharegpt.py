@@ -16,18 +16,23 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from callmark.calls.messages import RESULT_ROLES, read_messages
+from callmark.calls.messages import RESULT_ROLES, call_text, read_messages
+from callmark.calls.shapes import read_call
 from callmark.calls.strict import NotStrict, dump, parse, scrub
 from callmark.errors import BadInput
 from callmark.formats.dialect import Dialect, Reading, row_id
-from callmark.types import Call, Conversation, Message, Place
+from callmark.types import Call, Conversation, Message, Place, Tool
 
 _ROLES = {
     "human": "user",
+    "user": "user",
+    "system": "system",
+    "assistant": "assistant",
     "gpt": "assistant",
     "model": "assistant",
     "chatgpt": "assistant",
     "function_call": "assistant",
+    "tool": "tool",
     "function": "tool",
     "observation": "tool",
     "ipython": "tool",
@@ -35,7 +40,6 @@ _ROLES = {
 _SPEAKERS = {"user": "human", "assistant": "gpt", "function": "tool"}
 _CALL = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
 _RESPONSE = re.compile(r"<tool_response>(.*?)(?:</tool_response>|\Z)", re.DOTALL)
-_TOOLS = re.compile(r"<tools>(.*?)</tools>", re.DOTALL)
 _NAME = re.compile(r"""["']name["']\s*:\s*["']([^"'\\]+)["']""")
 _TAG = re.compile(r"<(\\*)(/?tool_call>)")
 _LONGEST_LITERAL = 100_000
@@ -73,7 +77,7 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
     messages = read_messages(b"[" + b",".join(texts) + b"]")
     raw_tools, tools = reading.tools(bytes(wire.tools))
     if not tools:
-        raw_tools, tools = reading.tools(_tools_in(messages))
+        raw_tools, tools = _tools_in(messages, reading)
     return Conversation(row_id(wire.id, place), messages, tools, texts, raw_tools, place, row)
 
 
@@ -87,8 +91,8 @@ def write(conversation: Conversation) -> bytes:
 
 
 def _messages(speaker: str, value: str) -> list[dict[str, Any]]:
-    role = _ROLES.get(speaker, speaker)
-    if speaker == "function_call":
+    role = _ROLES.get(speaker.lower(), speaker)
+    if speaker.lower() == "function_call":
         return [{"role": role, "content": None, "tool_calls": _calls(value)}]
     if role == "assistant" and "<tool_call>" in value:
         calls = [call for inside in _CALL.findall(value) for call in _calls(inside)]
@@ -98,22 +102,19 @@ def _messages(speaker: str, value: str) -> list[dict[str, Any]]:
         return [{"role": role, "content": _TAG.sub(_without_backslash, value)}]
     if role in RESULT_ROLES:
         inside = _RESPONSE.findall(value)
-        return [_result(text) for text in inside] if inside else [{"role": "tool", "content": value}]
+        if not inside or _RESPONSE.sub("", value).strip():  # what stands outside the tags is kept: then all of it is the result
+            return [{"role": "tool", "content": value}]
+        return [_result(text) for text in inside]
     return [{"role": role, "content": value}]
 
 
-def _calls(text: str) -> list[Any]:
+def _calls(text: str) -> list[Raw]:
     """What stands between the tags, in OpenAI's form; a text that holds no call becomes one that is malformed."""
     value = _literal(text)
-    found = []
-    for item in value if isinstance(value, list) and value else [value]:
-        if isinstance(item, dict) and "name" in item:
-            call: dict[str, Any] = {"type": "function", "function": {key: item[key] for key in ("name", "arguments") if key in item}}
-            found.append(call if item.get("id") is None else {"id": item["id"], **call})
-        else:
-            name = _NAME.search(text)
-            found.append({"type": "function", "function": {"name": name[1] if name else "", "arguments": text.strip()}})
-    return found
+    if value is None:
+        name = _NAME.search(text)
+        return [Raw(call_text(read_call({"name": name[1] if name else "", "arguments": text.strip()})))]
+    return [Raw(call_text(read_call(item))) for item in (value if isinstance(value, list) and value else [value])]
 
 
 def _literal(text: str) -> Any:
@@ -126,10 +127,9 @@ def _literal(text: str) -> Any:
         return None
     try:
         value = ast.literal_eval(text.strip())
-        _encode(value)
+        return value if parse(dump(value)) == value else None  # infinity, bytes and sets are nothing that JSON has
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return None
-    return value
 
 
 def _result(inside: str) -> dict[str, Any]:
@@ -142,15 +142,24 @@ def _result(inside: str) -> dict[str, Any]:
     return message
 
 
-def _tools_in(messages: tuple[Message, ...]) -> bytes:
+def _tools_in(messages: tuple[Message, ...], reading: Reading) -> tuple[bytes, tuple[Tool, ...]]:
+    """The tools between the first <tools> tags of a system text that hold any; a prompt may only talk about the tags."""
     for message in messages:
-        if message.role == "system" and (found := _TOOLS.search(message.text)):
-            tools = _literal(found[1])
-            if tools is None:  # one a line
-                tools = [_literal(line) for line in found[1].splitlines() if line.strip()]
-            if isinstance(tools, list | dict):
-                return _encode(tools if isinstance(tools, list) else [tools])
-    return b""
+        if message.role == "system":
+            start = message.text.find("<tools>")
+            while start >= 0 and (end := message.text.find("</tools>", start)) >= 0:
+                inside = message.text[start + len("<tools>") : end]
+                value = _literal(inside)
+                if value is None:  # one a line
+                    value = [_literal(line) for line in inside.splitlines() if line.strip()]
+                try:
+                    raw_tools, tools = reading.tools(_encode(value if isinstance(value, list) else [value]))
+                    if value:
+                        return raw_tools, tools
+                except BadInput:
+                    pass
+                start = message.text.find("<tools>", end)
+    return reading.side
 
 
 def _value(message: Message) -> str:

@@ -5,10 +5,11 @@ import re
 from rich.console import Console
 from rich.text import Text
 
-from callmark.reporting.safety import folded, safe
+from callmark.reporting.safety import folded, one_line, safe
 from callmark.reporting.terminal import code
 from callmark.types import Call, Case, Conversation, Message
 
+_NAME = 80
 FOLD = 600  # characters of a message before the rest is folded away
 _STYLES = {
     "system": "dim",
@@ -54,18 +55,18 @@ def markdown(row: Conversation, *, fold: int | None = FOLD) -> str:
 
 def _head(index: int, message: Message) -> Text:
     text = Text(f"{index:>2} ", style="dim")
-    text.append(safe(message.role.upper()), style=_STYLES.get(message.role, "bold"))
+    text.append(one_line(message.role.upper(), _NAME), style=_STYLES.get(message.role, "bold"))
     if message.name:
-        text.append(f" {safe(message.name)}")
+        text.append(f" {one_line(message.name, _NAME)}")
     if message.calls:
         text.append(" ──▶ ", style="dim")
-        text.append(safe(", ".join(call.name or "(no name)" for call in message.calls)), style="bold")
+        text.append(one_line(", ".join(call.name or "(no name)" for call in message.calls), _NAME * 4), style="bold")
     return text
 
 
 def _expected(console: Console, case: Case, fold: int | None) -> None:
     if case.instructions:
-        console.print(Text("   SCENARIO ", style="bold green") + Text(safe(case.scenario_type)))
+        console.print(Text("   SCENARIO ", style="bold green") + Text(one_line(case.scenario_type, _NAME)))
         for label, text in (("", case.description), ("", case.instructions), ("done when: ", case.completion)):
             if text:
                 _indented(console, Text(label + folded(text, fold)))

@@ -12,6 +12,6 @@ def show_head(console: Console, dataset: Dataset, rows: int, *more: str) -> None
     parts = [dataset.dialect.title, f"{rows:,} {dataset.what if rows != 1 else dataset.what.removesuffix('s')}", *more]
     if dataset.mended:
         parts.append(f"lone surrogates written out in {dataset.mended:,}")
-    line = Text(one_line(dataset.path, 120), style="bold")
+    line = Text(one_line(dataset.name, 120), style="bold")
     line.append("".join(f" · {one_line(part, 120)}" for part in parts), style="not bold")
     console.print(line, soft_wrap=True)

@@ -1,0 +1,370 @@
+"""Rows come from models: what an attack on the input found once, and must not find again. None of it may hang, crash or lose data."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import callmark
+from callmark.calls.values import exact
+from callmark.errors import BadInput
+from callmark.types import Call, Conversation, Message, Tool
+from tests.conftest import Cli
+from tests.rows import assistant, call, result, row, user, write_rows
+
+GOOD = row(user("hi 1"), assistant(call("f", {"a": 1})), result("1"))
+
+
+def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "callmark", *arguments], capture_output=True, text=True, check=False, **options)
+
+
+@pytest.mark.parametrize(
+    "inside, shown",
+    [
+        ('{"name":"f","kwargs":{"a":1}}', "f(a=1)"),
+        ('{"type":"tool_use","name":"f","input":{"a":1}}', "f(a=1)"),
+        ('{"function":{"name":"f","arguments":{"a":1}}}', "f(a=1)"),
+        ('{"functionName":"f","arguments":{"a":1}}', "f(a=1)"),
+        ('{"arguments":{"name":"Bob"}}', '(‹malformed: {"name":"Bob"}›)'),
+        ('{"name":"f","arguments":{"a":1e999}}', 'f(‹malformed: {"name":"f","arguments":{"a":1e999}}›)'),
+        ("{'name': 'f', 'arguments': {'a': b'x'}}", "f(‹malformed: {'name': 'f', 'arguments': {'a': b'x'}}›)"),
+    ],
+)
+def test_tagged_calls_of_every_shape_keep_their_arguments(tmp_path: Path, inside: str, shown: str) -> None:
+    talk = {"conversations": [{"from": "GPT", "value": f"<tool_call>{inside}</tool_call>"}]}
+    (read,) = callmark.load(write_rows(tmp_path / "x.jsonl", talk))
+    assert [str(made) for made in read.calls] == [shown]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["filter", "x.jsonl", "-o", "y.jsonl", "--min-calls", "1", "--rejects", "y.jsonl"],
+        ["filter", "x.jsonl", "-o", "y.jsonl", "--min-calls", "1", "--rejects", "./x.jsonl"],
+        ["expand", "x.jsonl", "-o", "y.jsonl", "--rejects", "x.jsonl"],
+        ["stats", "x.jsonl", "--rejects", "x.jsonl"],
+        ["lint", "x.jsonl", "--rejects", "x.jsonl"],
+        ["show", "x.jsonl", "--rejects", "x.jsonl"],
+    ],
+)
+def test_rejects_never_take_the_place_of_something_else(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = write_rows(tmp_path / "x.jsonl", GOOD)
+    before = path.read_bytes()
+    done = cli(*arguments)
+    assert done.status == 2
+    assert "cannot be both" in done.err
+    assert path.read_bytes() == before
+
+
+def test_when_every_row_is_bad_the_rejects_are_kept_and_the_first_reason_is_said(cli: Cli, tmp_path: Path) -> None:
+    for rows in (['{"messages": 5}', '{"messages": 6}'], ["{", "{"]):
+        rejects = tmp_path / "rejects.jsonl"
+        done = cli("stats", write_rows(tmp_path / "x.jsonl", *rows), "--skip-bad", "--rejects", rejects)
+        assert done.status == 2
+        assert "none of its rows can be read; the first: " in done.err
+        assert len(rejects.read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize("first", ['{"foo": 1}', "[1]", "{", "null", '{"messages": 5}'])
+def test_bad_rows_are_skipped_wherever_they_stand(cli: Cli, tmp_path: Path, first: str) -> None:
+    rejects = tmp_path / "rejects.jsonl"
+    done = cli("stats", write_rows(tmp_path / "x.jsonl", first, GOOD, GOOD), "--skip-bad", "--rejects", rejects, "--json")
+    assert json.loads(done.out)["conversations"] == 2
+    assert [json.loads(line)["line"] for line in rejects.read_text().splitlines()] == [1]
+
+
+@pytest.mark.parametrize("word", ["Aprıl", "Aprİl", "Auguſt"])
+def test_letters_that_only_look_like_a_month_are_no_month(tmp_path: Path, word: str) -> None:
+    path = write_rows(tmp_path / "x.jsonl", row(user(f"10 {word} 2025"), assistant(call("f", {"d": f"10 {word} 2025", "e": "2025-04-10"}))))
+    assert [finding.argument for finding in callmark.lint(callmark.load(path)).findings] == ["e"]
+
+
+TREE = {
+    "type": "object",
+    "properties": {"n": {"$ref": "#/$defs/n"}},
+    "$defs": {"n": {"anyOf": [{"type": "object", "properties": {"n": {"$ref": "#/$defs/n"}}}, {"type": "null"}]}},
+}
+DEEP: dict[str, Any] = {}
+for _ in range(100):
+    DEEP = {"n": DEEP}
+
+
+@pytest.mark.parametrize("schema", [TREE, {"anyOf": [{"$ref": "#"}] * 10}, {"allOf": [{"$ref": "#/allOf/0"}, {"$ref": "#"}]}])
+def test_schemas_that_refer_to_themselves_end(schema: dict[str, Any]) -> None:
+    talk = Conversation("t", (Message("assistant", "", (Call("f", DEEP),)),), (Tool("f", "", schema),))
+    callmark.lint([talk])
+
+
+MANY = 20_000
+
+
+@pytest.mark.parametrize(
+    "talk",
+    [
+        Conversation(
+            "words",
+            (
+                Message("user", " ".join(f"w{n}" for n in range(MANY))),
+                Message("assistant", "", (Call("f", {"a": " ".join(f"w{n}" for n in range(MANY))}),)),
+            ),
+        ),
+        Conversation(
+            "results",
+            (
+                Message("assistant", "", tuple(Call("f", {}, str(n)) for n in range(MANY))),
+                *(Message("tool", "x", (), str(n)) for n in range(MANY)),
+            ),
+        ),
+        Conversation(
+            "orphans",
+            (
+                Message("assistant", "", tuple(Call("f", {}, str(n)) for n in range(2000))),
+                *(Message("tool", "x", (), "no") for _ in range(2000)),
+            ),
+        ),
+        Conversation("tools", (Message("assistant", "", tuple(Call(f"f{n}") for n in range(MANY))),)),
+        Conversation(
+            "keys",
+            (Message("assistant", "", (Call("f", {str(n): n for n in range(MANY)}),)),),
+            (Tool("f", "", {"properties": {str(n): {} for n in range(MANY)}}),),
+        ),
+        Conversation(
+            "enum",
+            (Message("assistant", "", (Call("f", {"a": [f"v{n}" for n in range(2000)]}),)),),
+            (Tool("f", "", {"properties": {"a": {"items": {"enum": [f"v{n}" for n in range(4000)]}}}}),),
+        ),
+    ],
+    ids=lambda talk: talk.id,
+)
+def test_many_of_anything_take_no_more_than_their_share_of_time(talk: Conversation) -> None:
+    """Each of these took minutes when the work grew with the square; the test's own time limit is what would tell."""
+    callmark.lint([talk])
+    callmark.stats([talk])
+
+
+def test_a_long_run_of_combining_marks_is_compared_without_normalising_it() -> None:
+    assert not exact("a" + "\u0301\u0323" * 100_000, "a" + "\u0323\u0301" * 100_000)
+
+
+def test_a_key_that_stands_twice_among_many(tmp_path: Path) -> None:
+    text = "{" + ",".join(f'"{n}": 1' for n in range(MANY)) + ', "7": 1, "messages": []}'
+    (finding,) = callmark.lint(callmark.load(write_rows(tmp_path / "x.jsonl", text))).findings
+    assert "'7' stands twice" in finding.sentence
+
+
+def test_tags_that_are_never_closed_are_no_tools(tmp_path: Path) -> None:
+    talk = {"conversations": [{"from": "system", "value": "<tools>" * 50_000}]}
+    (read,) = callmark.load(write_rows(tmp_path / "x.jsonl", talk))
+    assert read.tools == ()
+
+
+def test_a_prompt_may_talk_about_the_tags(tmp_path: Path) -> None:
+    said = 'signatures within <tools></tools> XML tags, or <tools>as you like</tools>: <tools>[{"name": "f"}]</tools>'
+    (read,) = callmark.load(write_rows(tmp_path / "x.jsonl", {"conversations": [{"from": "system", "value": said}]}))
+    assert [tool.name for tool in read.tools] == ["f"]
+
+
+def test_text_around_a_tagged_result_is_kept(tmp_path: Path) -> None:
+    talk = {"conversations": [{"from": "tool", "value": "before <tool_response>{}</tool_response> after"}]}
+    (read,) = callmark.load(write_rows(tmp_path / "x.jsonl", talk))
+    assert "before" in read.messages[0].text
+    assert "after" in read.messages[0].text
+
+
+def test_both_kinds_of_calls_in_one_message_are_kept(tmp_path: Path) -> None:
+    message = {"role": "assistant", "tool_calls": [call("f")], "function_call": {"name": "g", "arguments": "{}"}}
+    path = write_rows(tmp_path / "x.jsonl", row(user("x"), message))
+    assert [made.name for made in next(iter(callmark.load(path))).calls] == ["f", "g"]
+    assert [case.expected[0].name for case in callmark.expand(callmark.load(path))] == ["f", "g"]
+
+
+@pytest.mark.parametrize("name", ["", " ", "\t"])
+@pytest.mark.parametrize("arguments", ["{}", {}])
+def test_a_blank_name_is_no_name_in_every_form(tmp_path: Path, name: str, arguments: Any) -> None:
+    path = write_rows(
+        tmp_path / "x.jsonl", row(assistant({"id": "1", "type": "function", "function": {"name": name, "arguments": arguments}}))
+    )
+    assert next(iter(callmark.load(path))).calls[0].malformed == "no name"
+
+
+@pytest.mark.parametrize("depth, malformed", [(200, False), (201, True)])
+@pytest.mark.parametrize("as_text", [True, False])
+def test_the_limit_of_nesting_is_the_same_for_text_and_object(tmp_path: Path, depth: int, malformed: bool, as_text: bool) -> None:
+    nested = '{"a":' * depth + "1" + "}" * depth
+    arguments = json.dumps(nested) if as_text else nested
+    text = (
+        f'{{"messages": [{{"role": "assistant", "tool_calls": [{{"id": "1", "function": {{"name": "f", "arguments": {arguments}}}}}]}}]}}'
+    )
+    made = next(iter(callmark.load(write_rows(tmp_path / "x.jsonl", text)))).calls[0]
+    assert (made.name, bool(made.malformed)) == ("f", malformed)
+
+
+@pytest.mark.parametrize(
+    "more, sentence",
+    [
+        ({"expected_output": "text"}, "expected_output is text, an object was expected"),
+        ({"expected_output": {"tool_calls": 5}}, "expected_output.tool_calls is a number, a list of calls was expected"),
+    ],
+)
+def test_a_wrong_field_is_named(tmp_path: Path, more: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(BadInput, match=sentence):
+        list(callmark.load(write_rows(tmp_path / "x.jsonl", {**GOOD, **more})))
+
+
+def test_a_wrong_wrapper_and_a_number_out_of_range_are_named(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="item is a number, an object was expected"):
+        list(callmark.load(write_rows(tmp_path / "x.jsonl", {"item": 5})))
+    with pytest.raises(BadInput, match=r"messages\[0\].content: number out of range"):
+        list(callmark.load(write_rows(tmp_path / "x.jsonl", '{"messages": [{"role": "user", "content": 1e999}]}')))
+    assert len(list(callmark.load(write_rows(tmp_path / "x.jsonl", {**GOOD, "expected_output": None})))) == 1
+
+
+def test_a_wrapped_row_reads_the_same_after_any_other(tmp_path: Path) -> None:
+    tools = [{"name": "f"}]
+    rows = [{**GOOD, "tools": tools}, {"item": GOOD, "tools": tools}]
+    assert len(list(callmark.load(write_rows(tmp_path / "x.jsonl", *rows)))) == 2
+    assert len(list(callmark.load(write_rows(tmp_path / "x.jsonl", *reversed(rows))))) == 2
+
+
+def test_ids_are_distinct_whatever_the_rows_are_called(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "x.jsonl", *({**GOOD, "id": name} for name in ("a", "a", "a~2", "a", "a~2")))
+    ids = [case.id for case in callmark.expand(callmark.load(path))]
+    assert len(set(ids)) == len(ids) == 5
+
+
+def test_a_flat_call_is_written_in_openais_form_and_an_escaped_dollar_is_still_one(tmp_path: Path) -> None:
+    flat = {"type": "function", "name": "f", "arguments": {"function": {"x": 1}}}
+    text = '{"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "{\\"a\\": {\\"\\\\u0024any\\": true}}"}}]}]}'
+    out = tmp_path / "eval.jsonl"
+    callmark.write(callmark.expand(callmark.load(write_rows(tmp_path / "x.jsonl", row(assistant(flat)), text))), out)
+    first, second = (json.loads(line)["expected_output"]["tool_calls"][0]["function"] for line in out.read_text().splitlines())
+    assert first == {"name": "f", "arguments": '{"function":{"x":1}}'}
+    assert json.loads(second["arguments"]) == {"a": {"$literal": {"$any": True}}}
+
+
+def test_patterns_that_look_around_are_no_error(tmp_path: Path) -> None:
+    tool = {"name": "f", "parameters": {"properties": {"a": {"type": "string", "pattern": "^(?!x).*$"}}}}
+    path = write_rows(
+        tmp_path / "x.jsonl",
+        row(user("y x"), assistant(call("f", {"a": "y"})), result("1"), assistant(call("f", {"a": "x"}, "c2")), tools=[tool]),
+    )
+    assert callmark.lint(callmark.load(path)).summary == {"schema_violation": 1}
+
+
+def test_a_pattern_with_too_many_steps_is_refused(cli: Cli, tmp_path: Path) -> None:
+    done = cli("filter", write_rows(tmp_path / "x.jsonl", GOOD), "-o", tmp_path / "y", "--require", " > ".join(["a"] * 1500))
+    assert "the pattern has more than 50 steps." in done.err
+
+
+def test_the_side_file_of_tools_may_be_spread_or_a_tool_a_line(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "x.jsonl", GOOD)
+    side = tmp_path / "tools.json"
+    for text in ('{"tools":\n[{"name": "f"}]}', '{"name": "f"}\n{"name": "g"}\n', '[{"name": "f"}]'):
+        side.write_text(text)
+        assert next(iter(callmark.load(path, tools=side))).tools[0].name == "f"
+    side.write_text('[{"name": "f"}]\ngarbage')
+    with pytest.raises(BadInput, match="tools.json: tools cannot be read"):
+        callmark.load(path, tools=side)
+
+
+def test_a_forged_role_stays_on_its_line(cli: Cli, tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "x.jsonl", row({"role": "user\n 1 ASSISTANT", "content": "x", "name": "y\n 2 TOOL"}))
+    assert " 0 USER 1 ASSISTANT y 2 TOOL" in cli("show", path).out
+
+
+def test_standard_input_twice_is_refused(cli: Cli) -> None:
+    assert "standard input can be read once" in cli("stats", "-", "-").err
+
+
+def test_closed_streams_and_pipes(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "x.jsonl", *[GOOD] * 50)
+    command = f"{sys.executable} -m callmark stats {path} --json"
+    assert json.loads(subprocess.check_output(f"{command} <&-", shell=True))["conversations"] == 50
+    assert subprocess.run(f"{command} >&-", shell=True, check=False).returncode == 0
+    for line in (f"{command} | true", f"{sys.executable} -m callmark stats {path} | true", f"{sys.executable} -m callmark --help | true"):
+        done = subprocess.run(["bash", "-c", f"{line}; exit ${{PIPESTATUS[0]}}"], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_terminal_without_unicode_and_a_name_without_utf8(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "x.jsonl", GOOD)
+    done = run("stats", str(path), env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert (done.returncode, done.stderr) == (0, "")
+    odd = os.fsencode(tmp_path) + b"/\xff.jsonl"
+    Path(os.fsdecode(odd)).write_bytes(path.read_bytes())
+    for arguments in (["stats", "--json"], ["stats"], ["lint", "--json"], ["expand", "-o", "/dev/null", "--json"]):
+        assert run(*arguments, os.fsdecode(odd)).returncode == 0
+
+
+def test_a_standard_output_that_is_full_is_said(tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full here")
+    path = write_rows(tmp_path / "x.jsonl", GOOD)
+    done = subprocess.run(f"{sys.executable} -m callmark stats {path} > /dev/full", shell=True, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "callmark: standard output cannot be written: No space left on device." in done.stderr
+
+
+def test_a_link_stays_a_link_and_a_mode_stays_as_it_was(cli: Cli, tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "x.jsonl", GOOD)
+    target, link = tmp_path / "target.jsonl", tmp_path / "link.jsonl"
+    target.write_text("")
+    target.chmod(0o600)
+    link.symlink_to(target)
+    assert cli("expand", path, "-o", link).status == 0
+    assert link.is_symlink()
+    assert json.loads(target.read_text())["id"] == "1:1"
+    assert target.stat().st_mode & 0o777 == 0o600
+
+
+def test_no_folder_is_made_for_a_file_that_is_not_there(cli: Cli, tmp_path: Path) -> None:
+    assert cli("expand", tmp_path / "nowhere.jsonl", "-o", tmp_path / "new" / "eval.jsonl").status == 2
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a\0b"])
+def test_an_impossible_name_to_write_is_said(cli: Cli, tmp_path: Path, name: str) -> None:
+    with pytest.raises(BadInput, match="cannot be written"):
+        callmark.write([], tmp_path / name)
+
+
+def test_an_interrupt_leaves_nothing_behind_and_says_130(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    out = tmp_path / "out.jsonl"
+    child = subprocess.Popen([sys.executable, "-m", "callmark", "expand", str(pipe), "-o", str(out)], stderr=subprocess.PIPE, text=True)
+    with pipe.open("w") as feed:
+        feed.write(json.dumps(GOOD) + "\n")
+        feed.flush()
+        child.send_signal(2)
+        _, said = child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert "callmark: interrupted." in said
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["pipe"]
+
+
+def test_nothing_to_count_and_what_cannot_be_written_are_said() -> None:
+    with pytest.raises(BadInput, match="there is no row to count"):
+        callmark.stats([])
+
+
+@pytest.mark.parametrize(
+    "conversation",
+    [Conversation("\ud800"), Conversation("a", (Message("\ud800"),)), Conversation("a", (Message("assistant", "", (Call("\ud800"),)),))],
+)
+@pytest.mark.parametrize("dialect", ["openai", "sharegpt"])
+def test_lone_surrogates_made_in_python_are_written_out_or_refused(tmp_path: Path, conversation: Conversation, dialect: str) -> None:
+    try:
+        callmark.write([conversation], tmp_path / "x.jsonl", dialect=dialect)
+    except BadInput as error:
+        assert "lone surrogate" in str(error)
+    else:
+        (tmp_path / "x.jsonl").read_text(encoding="utf-8")
