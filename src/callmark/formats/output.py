@@ -15,7 +15,7 @@ from typing import IO, Self, cast
 
 from callmark.errors import BadInput
 
-_BATCH = 1 << 20  # bytes written at once
+_BATCH = 1 << 17  # bytes written at once
 
 
 class Output:
