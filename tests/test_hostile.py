@@ -242,7 +242,8 @@ def test_ids_are_distinct_whatever_the_rows_are_called(tmp_path: Path) -> None:
 
 def test_a_flat_call_is_written_in_openais_form_and_an_escaped_dollar_is_still_one(tmp_path: Path) -> None:
     flat = {"type": "function", "name": "f", "arguments": {"function": {"x": 1}}}
-    text = '{"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "{\\"a\\": {\\"\\\\u0024any\\": true}}"}}]}]}'
+    escaped = r'{"function": {"name": "f", "arguments": "{\"a\": {\"\\u0024any\": true}}"}}'
+    text = f'{{"messages": [{{"role": "assistant", "tool_calls": [{escaped}]}}]}}'
     out = tmp_path / "eval.jsonl"
     callmark.write(callmark.expand(callmark.load(write_rows(tmp_path / "x.jsonl", row(assistant(flat)), text))), out)
     first, second = (json.loads(line)["expected_output"]["tool_calls"][0]["function"] for line in out.read_text().splitlines())
@@ -357,14 +358,22 @@ def test_nothing_to_count_and_what_cannot_be_written_are_said() -> None:
 
 
 @pytest.mark.parametrize(
-    "conversation",
-    [Conversation("\ud800"), Conversation("a", (Message("\ud800"),)), Conversation("a", (Message("assistant", "", (Call("\ud800"),)),))],
+    "conversation, dialect, refused",
+    [
+        (Conversation("\ud800"), "openai", True),
+        (Conversation("\ud800"), "sharegpt", True),
+        (Conversation("a", (Message("\ud800"),)), "openai", False),
+        (Conversation("a", (Message("\ud800"),)), "sharegpt", True),
+        (Conversation("a", (Message("assistant", "\ud800", (Call("\ud800"),)),)), "openai", False),
+        (Conversation("a", (Message("assistant", "\ud800", (Call("\ud800"),)),)), "sharegpt", False),
+    ],
 )
-@pytest.mark.parametrize("dialect", ["openai", "sharegpt"])
-def test_lone_surrogates_made_in_python_are_written_out_or_refused(tmp_path: Path, conversation: Conversation, dialect: str) -> None:
-    try:
-        callmark.write([conversation], tmp_path / "x.jsonl", dialect=dialect)
-    except BadInput as error:
-        assert "lone surrogate" in str(error)
+def test_lone_surrogates_made_in_python_are_written_out_or_refused(
+    tmp_path: Path, conversation: Conversation, dialect: str, refused: bool
+) -> None:
+    if refused:
+        with pytest.raises(BadInput, match="lone surrogate"):
+            callmark.write([conversation], tmp_path / "x.jsonl", dialect=dialect)
     else:
-        (tmp_path / "x.jsonl").read_text(encoding="utf-8")
+        callmark.write([conversation], tmp_path / "x.jsonl", dialect=dialect)
+        assert "\\ud800" in json.dumps(json.loads((tmp_path / "x.jsonl").read_text(encoding="utf-8")))
