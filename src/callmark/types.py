@@ -146,6 +146,63 @@ class Finding(Struct, frozen=True):
     argument: str | None = None
 
 
+class Prediction(Struct, frozen=True):
+    """What came back for a case in one trial: calls and text, or an error (then nothing is scored)."""
+
+    case: str
+    calls: tuple[Call, ...] = ()
+    text: str = ""
+    error: str = ""
+    trial: int = 0
+
+
+Metrics = dict[str, float]
+
+FaultKind = Literal[
+    "malformed_call",
+    "unknown_tool",
+    "wrong_tool",
+    "missing_call",
+    "extra_call",
+    "repeated_call",
+    "no_call",
+    "unexpected_call",
+    "missing_argument",
+    "extra_argument",
+    "unknown_argument",
+    "wrong_type",
+    "wrong_value",
+]
+NoteKind = Literal["wrong_order", "invented_value", "schema_violation", "no_schema"]
+
+
+class Fault(Struct, frozen=True):
+    """Why it was wrong: the kind, the place, both values, and the suites that count it.
+
+    `expected_index` and `actual_index` say which call of either list it is about, `argument` which argument; None where it does not apply.
+    `origin` says of a wrong value where it came from: `invented`, or `elsewhere`, then `origin_message` is the message.
+    """
+
+    kind: FaultKind
+    expected_index: int | None = None
+    actual_index: int | None = None
+    argument: str | None = None
+    expected: Any = None
+    actual: Any = None
+    suites: tuple[str, ...] = ()
+    origin: Literal["invented", "elsewhere"] | None = None
+    origin_message: int | None = None
+
+
+class Note(Struct, frozen=True):
+    """Something worth knowing that touches no score."""
+
+    kind: NoteKind
+    sentence: str
+    actual_index: int | None = None
+    argument: str | None = None
+
+
 def _messages_html(messages: tuple[Message, ...]) -> str:
     rows = "".join(
         f"<tr><td style='vertical-align:top'>{escape(message.role)}</td>"

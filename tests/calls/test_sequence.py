@@ -1,6 +1,7 @@
 import pytest
 
-from callmark.calls.sequence import Answered, find, fits_glob, read_pattern
+from callmark.calls.globs import fits_glob
+from callmark.calls.sequence import Answered, find, read_pattern
 from callmark.errors import BadInput
 from callmark.types import Call
 from tests.rows import made

@@ -75,6 +75,62 @@ def below(schemas: Sequence[Any], key: str | int, root: Mapping[str, Any]) -> li
     return list(_variants(children, root))
 
 
+def types_fit(value: Any, schema: Any, root: Mapping[str, Any]) -> bool:
+    """Whether everything required is there and every type fits, through arrays and objects (docs/metrics.md, section 7).
+
+    Values, enums and patterns are not looked at; unknown keys and unknown type words are let through.
+    """
+    return _fits(value, schema, root, frozenset())
+
+
+def _fits(value: Any, schema: Any, root: Mapping[str, Any], seen: frozenset[int]) -> bool:
+    """`seen` holds the schemas that were entered for this same value, so that one that refers to itself ends."""
+    if not isinstance(schema, dict) or id(schema) in seen:
+        return schema is not False
+    if value is None and schema.get("nullable") is True:
+        return True
+    inside = seen | {id(schema)}
+    if isinstance(schema.get("$ref"), str) and not _fits(value, _resolve(schema["$ref"], root), root, inside):
+        return False
+    for key in _COMBINED:
+        parts = schema.get(key)
+        if isinstance(parts, list) and parts:
+            fitting = (_fits(value, part, root, inside) for part in parts)
+            if not (all(fitting) if key == "allOf" else any(fitting)):
+                return False
+    kinds = schema.get("type")
+    if kinds is not None and not any(_is_kind(value, kind) for kind in (kinds if isinstance(kinds, list) else [kinds])):
+        return False
+    if isinstance(value, dict):
+        known = properties(schema)
+        if not required(schema) <= value.keys():
+            return False
+        return all(_fits(child, known[key], root, frozenset()) for key, child in value.items() if key in known)
+    if isinstance(value, list | tuple) and isinstance(schema.get("items"), dict):
+        return all(_fits(child, schema["items"], root, frozenset()) for child in value)
+    return True
+
+
+def _is_kind(value: Any, kind: Any) -> bool:
+    match kind:
+        case "string" | "str":
+            return isinstance(value, str)
+        case "integer" | "int":
+            return (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, float) and value.is_integer())
+        case "number" | "float":
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case "boolean" | "bool":
+            return isinstance(value, bool)
+        case "array" | "list":
+            return isinstance(value, list | tuple)
+        case "object" | "dict":
+            return isinstance(value, dict)
+        case "null":
+            return value is None
+        case _:
+            return True
+
+
 def violations(arguments: dict[str, Any], tool: Tool) -> list[tuple[str, str]]:
     """`(argument path, sentence)` for everything in the arguments that the tool's schema does not allow; full JSON Schema."""
     if not tool.parameters:

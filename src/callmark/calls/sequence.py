@@ -12,12 +12,11 @@ malformed call fits no step, but keeps its place in the sequence.
 
 import re
 from collections.abc import Sequence
-from fnmatch import translate
-from functools import lru_cache
 from typing import Any, Literal
 
 from msgspec import Struct
 
+from callmark.calls.globs import fits_glob
 from callmark.calls.results import match_results
 from callmark.calls.strict import NotStrict, parse
 from callmark.calls.values import exact
@@ -144,18 +143,6 @@ def _came_from(result: str, key: str, value: Any) -> bool:
     if isinstance(read, dict):
         return key in read and exact(read[key], value)
     return exact(read, value)
-
-
-def fits_glob(pattern: str, text: str) -> bool:
-    """Whether `*` (any run) and `?` (one character) make the pattern the text; brackets stand for themselves, case counts."""
-    if "*" not in pattern and "?" not in pattern:
-        return pattern == text
-    return _compiled(pattern).match(text) is not None
-
-
-@lru_cache(maxsize=256)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(translate(pattern.replace("[", "[[]")))
 
 
 def _read_step(text: str, at: int, gap: Literal["first", "next", "later"]) -> tuple[Step, int]:

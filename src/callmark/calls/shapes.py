@@ -10,7 +10,7 @@ it keeps its name and its text, and nothing here raises, whatever comes in.
 """
 
 import json
-from typing import Any
+from typing import Any, cast
 
 from callmark.calls.strict import DEEPEST, NotStrict, deeper_than, dump, is_strict, parse, scrub
 from callmark.types import Call
@@ -21,11 +21,15 @@ _ARGUMENTS = ("arguments", "input", "kwargs")
 
 def read_call(value: Any) -> Call:
     """The call that a decoded JSON value stands for; malformed where it is none."""
+    if value.__class__ is dict and (inner := value.get("function")).__class__ is dict:  # nearly every call
+        name, given = inner.get("name"), value.get("id")
+        if name.__class__ is str and (given is None or (given.__class__ is str and given.isascii())):
+            return named_call(name, inner.get("arguments"), given)
     if isinstance(value, Call):
         return value
     if not isinstance(value, dict):
         return Call(name="", malformed="not an object", text=dump(value))
-    inner = value.get("function", value.get("tool"))
+    inner = value.get("function") or value.get("tool")
     body = inner if isinstance(inner, dict) else value
     name = body.get("name", body.get("functionName"))
     arguments = next((body[key] for key in _ARGUMENTS if key in body), None)
@@ -68,15 +72,15 @@ def read_calls(values: Any) -> tuple[Call, ...]:
 
 
 def _arguments(given: Any) -> dict[str, Any]:
-    if given is None:
-        return {}
     if isinstance(given, str):
         if not given or given.isspace():
             return {}
         value = parse(given)
-        if isinstance(value, dict):
-            return value
+        if value.__class__ is dict:
+            return cast("dict[str, Any]", value)
         raise NotStrict(f"{_kind(value)}, an object was expected")
+    if given is None:
+        return {}
     if not isinstance(given, dict):
         raise NotStrict(f"{_kind(given)}, an object was expected")
     if deeper_than(given, DEEPEST):

@@ -1,49 +1,106 @@
-"""When two argument values are the same: `exact` (docs/metrics.md, section 2).
+"""When two argument values are the same (`exact`) and when they agree (`similar`); docs/metrics.md, sections 2 and 3.
 
 Strings are the same after Unicode NFC and trimming, numbers as numbers, a boolean is not a number; a string is the same as a
-value that is not one when its JSON is. Nothing raises, whatever the values and however deep.
+value that is not one when its JSON is. They agree already when their words are equal. Neither raises, whatever the values.
+
+`agrees` reads matchers (section 4) on the expected side; `exact` and `similar` take every value as it is.
 """
 
 import unicodedata
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
+from callmark.calls.matchers import is_matcher, matches, optional
 from callmark.calls.schema import admits_null, properties, required
 from callmark.calls.strict import NotStrict, parse
+from callmark.calls.words import words
+
+Rule = Literal["exact", "similar"]
+Agree = Callable[[Any, Any], bool]
 
 _LONGEST_MARKS = 1000
+_WORDS = {"true": True, "false": False, "none": None}
 
 
 def exact(expected: Any, actual: Any) -> bool:
     """Whether two values are the same by the rules of section 2. Symmetric."""
+    return _compare(expected, actual, "exact", False)
+
+
+def similar(expected: Any, actual: Any) -> bool:
+    """Whether two values agree by the rules of section 3. Symmetric."""
+    return _compare(expected, actual, "similar", False)
+
+
+def agrees(expected: Any, actual: Any, rule: Rule = "exact") -> bool:
+    """`exact` or `similar`, with matchers read on the expected side, at any depth."""
+    return _compare(expected, actual, rule, True)
+
+
+def without_defaults(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments less those that equal being left out: the parameter's default, and null where it is optional and not null-able."""
+    known = properties(parameters)
+    if not known:
+        return arguments
+    needed = required(parameters)
+    return {key: value for key, value in arguments.items() if key not in known or not _equals_leaving_out(value, known[key], key in needed)}
+
+
+def _compare(expected: Any, actual: Any, rule: Rule, patterns: bool) -> bool:
+    try:
+        return _same(expected, actual, rule, patterns)
+    except RecursionError:  # deeper than any call that is well-formed
+        return False
+
+
+def _same(expected: Any, actual: Any, rule: Rule, patterns: bool) -> bool:
     if isinstance(expected, str):
         if isinstance(actual, str):
-            return expected == actual or _normal(expected) == _normal(actual)
-        return _same_as_text(actual, expected)
+            return expected == actual or _same_text(expected, actual, rule)
+        return _same_as_text(actual, expected, rule)
+    if patterns and isinstance(expected, dict) and is_matcher(expected):
+        return matches(expected, actual, exact)
     if isinstance(actual, str):
-        return _same_as_text(expected, actual)
+        return _same_as_text(expected, actual, rule, patterns)
     if expected is None or actual is None:
         return expected is actual
     if isinstance(expected, bool) or isinstance(actual, bool):
         return expected is actual
     if isinstance(expected, dict):
+        return isinstance(actual, dict) and _same_objects(expected, actual, rule, patterns)
+    if isinstance(expected, list | tuple):
         return (
-            isinstance(actual, dict)
+            isinstance(actual, list | tuple)
             and len(expected) == len(actual)
-            and all(key in actual and exact(value, actual[key]) for key, value in expected.items())
+            and all(_same(one, other, rule, patterns) for one, other in zip(expected, actual, strict=True))
         )
-    if isinstance(expected, list):
-        return isinstance(actual, list) and len(expected) == len(actual) and all(map(exact, expected, actual))
-    return not isinstance(actual, dict | list) and bool(expected == actual)
+    return not isinstance(actual, dict | list | tuple) and bool(expected == actual)
 
 
-def without_defaults(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments less those that equal being left out: the parameter's default, and null where it is optional and not null-able."""
-    known = properties(parameters)
-    if not known:
-        return dict(arguments)
-    needed = required(parameters)
-    return {key: value for key, value in arguments.items() if key not in known or not _equals_leaving_out(value, known[key], key in needed)}
+def _same_objects(expected: dict[str, Any], actual: dict[str, Any], rule: Rule, patterns: bool) -> bool:
+    if not patterns:
+        return len(expected) == len(actual) and all(
+            key in actual and _same(value, actual[key], rule, False) for key, value in expected.items()
+        )
+    if not actual.keys() <= expected.keys():
+        return False
+    return all(_same(value, actual[key], rule, True) if key in actual else optional(value) for key, value in expected.items())
+
+
+def _same_text(expected: str, actual: str, rule: Rule) -> bool:
+    if _normal(expected) == _normal(actual):
+        return True
+    return rule == "similar" and bool(found := words(expected)) and found == words(actual)
+
+
+def _same_as_text(value: Any, text: str, rule: Rule, patterns: bool = False) -> bool:
+    """A value that is no string against a string: the same when the string's JSON is, and is no string."""
+    try:
+        read = parse(text)
+    except NotStrict:
+        spelled = text.strip().casefold()
+        return rule == "similar" and spelled in _WORDS and _WORDS[spelled] is value
+    return not isinstance(read, str) and _same(value, read, rule, patterns)
 
 
 def _equals_leaving_out(value: Any, schema: Any, needed: bool) -> bool:
@@ -67,12 +124,3 @@ def _marks(text: str) -> int:
         run = run + 1 if unicodedata.combining(character) else 0
         longest = max(longest, run)
     return longest
-
-
-def _same_as_text(value: Any, text: str) -> bool:
-    """A value that is no string against a string: the same when the string's JSON is, and is no string."""
-    try:
-        read = parse(text)
-    except NotStrict:
-        return False
-    return not isinstance(read, str) and exact(value, read)

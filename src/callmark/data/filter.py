@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from callmark.calls.globs import fits_glob
 from callmark.calls.provenance import origins
-from callmark.calls.sequence import answered, find, fits_glob, read_pattern
+from callmark.calls.sequence import answered, find, read_pattern
 from callmark.calls.values import exact
 from callmark.data.lint import as_conversation, row_findings
 from callmark.types import Conversation

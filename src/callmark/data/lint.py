@@ -115,7 +115,7 @@ class Linter:
     def _gold(self, row: Conversation, whole: Conversation) -> None:
         parameters = {tool.name: tool.parameters for tool in row.tools}
         for index, prompt, answer in _decisions(whole, only_last=isinstance(row, Case)):
-            gold = _golden([Call(call.name, without_defaults(call.arguments, parameters.get(call.name, {}))) for call in answer])
+            gold = _golden([Call(call.name, dict(without_defaults(call.arguments, parameters.get(call.name, {})))) for call in answer])
             known = self._golds.setdefault(prompt, (gold, row))
             if known[1] is not row and known[0] != gold and not _same_gold(known[0], gold):
                 other = known[1].place

@@ -1,0 +1,259 @@
+"""Matchers: what ground truth may say instead of a value (docs/metrics.md, section 4).
+
+A matcher is a non-empty object in the place of a value, all of whose keys begin with `$`. Only the expected side is ever read this
+way. `check` refuses, when a file is read, a matcher that is not in the table or whose pattern does not compile; `matches` never
+raises: against what `check` would have refused it is False.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from difflib import SequenceMatcher
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from callmark.calls.dates import same_date, written_date
+from callmark.calls.globs import fits_glob
+from callmark.calls.strict import NotStrict, parse
+from callmark.calls.words import words
+from callmark.errors import BadInput
+from callmark.nearest import nearest
+
+Same = Callable[[Any, Any], bool]
+
+LONGEST_TEXT = 2000  # characters of a text that are compared by ratio; beyond that only equal words count
+MOST_MEMBERS = 500  # of a $set
+_OPTIONS = {"$glob": ("$case",), "$approx": ("$abs", "$rel"), "$text": ("$ratio",)}
+KINDS = ("$literal", "$any", "$optional", "$glob", "$regex", "$one_of", "$set", "$approx", "$date", "$text", "$contains", "$not")
+
+
+def is_matcher(value: Any) -> bool:
+    """Whether a value has the form of a matcher."""
+    return isinstance(value, dict) and bool(value) and all(isinstance(key, str) and key.startswith("$") for key in value)
+
+
+def optional(expected: Any) -> bool:
+    """Whether an expected value may be left out."""
+    return is_matcher(expected) and "$optional" in expected
+
+
+def matches(matcher: Mapping[str, Any], actual: Any, same: Same) -> bool:
+    """Whether a matcher matches a value. `same` is `exact`, the rule inside a matcher."""
+    kind = next((key for key in matcher if key in KINDS), None)
+    if kind is None:
+        return False
+    return _MATCH[kind](matcher, actual, same)
+
+
+def check(value: Any, where: str = "") -> None:
+    """Refuse every matcher in an expected value that could not be used; `where` is the argument's path."""
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            check(item, f"{where}[{index}]")
+    elif is_matcher(value):
+        _check_one(value, where)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            check(item, f"{where}.{key}" if where else str(key))
+
+
+def _check_one(matcher: Mapping[str, Any], where: str) -> None:
+    kinds = [key for key in matcher if key in KINDS]
+    unknown = [key for key in matcher if key not in KINDS and key not in (option for kind in kinds for option in _OPTIONS.get(kind, ()))]
+    if unknown:
+        known = (*KINDS, *(option for kind in kinds for option in _OPTIONS.get(kind, ())))
+        raise BadInput(f"{where}: there is no matcher called {unknown[0]!r}{nearest(unknown[0], known)}")
+    if len(kinds) != 1:
+        raise BadInput(f"{where}: {' and '.join(kinds)} stand together, one matcher was expected")
+    kind = kinds[0]
+    given = matcher[kind]
+    if (problem := _PROBLEMS.get(kind, _no_problem)(matcher)) is not None:
+        raise BadInput(f"{where}: {kind} {problem}")
+    if kind in ("$optional", "$not"):
+        check(given, where)
+    elif kind in ("$one_of", "$set"):
+        for index, item in enumerate(given):
+            check(item, f"{where}.{kind}[{index}]")
+
+
+def _inner(expected: Any, actual: Any, same: Same) -> bool:
+    """A value or a matcher inside a matcher."""
+    return matches(expected, actual, same) if is_matcher(expected) else same(expected, actual)
+
+
+def _glob(matcher: Mapping[str, Any], actual: Any) -> bool:
+    pattern = matcher["$glob"]
+    if not isinstance(actual, str) or not isinstance(pattern, str):
+        return False
+    fold = matcher.get("$case", True) is False
+    return fits_glob(pattern.casefold(), actual.casefold()) if fold else fits_glob(pattern, actual)
+
+
+@lru_cache(maxsize=1024)
+def _regex(pattern: str) -> Any:
+    """The compiled pattern, or the reason why there is none."""
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options)
+    except re2.error as error:
+        return error.args[0].decode() if isinstance(error.args[0], bytes) else str(error)
+
+
+def _regex_matches(pattern: Any, actual: Any) -> bool:
+    if not isinstance(pattern, str) or not isinstance(actual, str):
+        return False
+    compiled = _regex(pattern)
+    try:
+        return not isinstance(compiled, str) and compiled.fullmatch(actual) is not None
+    except UnicodeEncodeError:
+        return False
+
+
+def _approx(matcher: Mapping[str, Any], actual: Any) -> bool:
+    if isinstance(actual, str):
+        try:
+            actual = parse(actual)
+        except NotStrict:
+            return False
+    numbers = [_exactly(value) for value in (actual, matcher["$approx"], matcher.get("$abs", matcher.get("$rel")))]
+    if any(number is None for number in numbers):
+        return False
+    value, expected, tolerance = (number or Fraction(0) for number in numbers)
+    if "$abs" not in matcher:
+        tolerance *= abs(expected)
+    return abs(value - expected) <= tolerance
+
+
+def _exactly(value: Any) -> Fraction | None:
+    """The number as it is written, so that a limit is inclusive; None for what is no number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return Fraction(value) if isinstance(value, int) else Fraction(repr(value))
+    except ValueError:  # not finite
+        return None
+
+
+def _date(expected: Any, actual: Any) -> bool:
+    if not isinstance(expected, str) or not isinstance(actual, str):
+        return False
+    wanted, given = written_date(expected), written_date(actual)
+    return wanted is not None and given is not None and same_date(wanted, given)
+
+
+def _text(matcher: Mapping[str, Any], actual: Any) -> bool:
+    expected, ratio = matcher["$text"], matcher.get("$ratio")
+    if not isinstance(expected, str) or not isinstance(actual, str) or not isinstance(ratio, int | float):
+        return False
+    ours, theirs = words(expected), words(actual)
+    if ours == theirs:
+        return True
+    one, other = " ".join(ours), " ".join(theirs)
+    if max(len(one), len(other)) > LONGEST_TEXT:
+        return False
+    compared = SequenceMatcher(None, one, other, autojunk=False)
+    return compared.real_quick_ratio() >= ratio and compared.quick_ratio() >= ratio and compared.ratio() >= ratio
+
+
+def _set(expected: Any, actual: Any, same: Same) -> bool:
+    """One to one, in any order: each member of the expected finds one of its own."""
+    if (
+        not isinstance(expected, list)
+        or not isinstance(actual, list | tuple)
+        or len(expected) != len(actual)
+        or len(expected) > MOST_MEMBERS
+    ):
+        return False
+    fitting = [[index for index, value in enumerate(actual) if _inner(member, value, same)] for member in expected]
+    taken: dict[int, int] = {}
+    return all(_seat(member, fitting, taken, set()) for member in range(len(expected)))
+
+
+def _seat(member: int, fitting: Sequence[Sequence[int]], taken: dict[int, int], tried: set[int]) -> bool:
+    for index in fitting[member]:
+        if index not in tried:
+            tried.add(index)
+            if index not in taken or _seat(taken[index], fitting, taken, tried):
+                taken[index] = member
+                return True
+    return False
+
+
+_MATCH: dict[str, Callable[[Mapping[str, Any], Any, Same], bool]] = {
+    "$literal": lambda matcher, actual, same: same(matcher["$literal"], actual),
+    "$any": lambda matcher, actual, same: True,
+    "$optional": lambda matcher, actual, same: _inner(matcher["$optional"], actual, same),
+    "$glob": lambda matcher, actual, same: _glob(matcher, actual),
+    "$regex": lambda matcher, actual, same: _regex_matches(matcher["$regex"], actual),
+    "$one_of": lambda matcher, actual, same: (
+        isinstance(matcher["$one_of"], list) and any(_inner(one, actual, same) for one in matcher["$one_of"])
+    ),
+    "$set": lambda matcher, actual, same: _set(matcher["$set"], actual, same),
+    "$approx": lambda matcher, actual, same: _approx(matcher, actual),
+    "$date": lambda matcher, actual, same: _date(matcher["$date"], actual),
+    "$text": lambda matcher, actual, same: _text(matcher, actual),
+    "$contains": lambda matcher, actual, same: (
+        isinstance(actual, str) and isinstance(matcher["$contains"], str) and matcher["$contains"].casefold() in actual.casefold()
+    ),
+    "$not": lambda matcher, actual, same: not _inner(matcher["$not"], actual, same),
+}
+
+
+def _no_problem(matcher: Mapping[str, Any]) -> str | None:
+    return None
+
+
+def _is_number(value: Any, least: float = float("-inf"), most: float = float("inf")) -> bool:
+    return _exactly(value) is not None and bool(least <= value <= most)
+
+
+def _problem_of_glob(matcher: Mapping[str, Any]) -> str | None:
+    if not isinstance(matcher["$glob"], str):
+        return "wants a text"
+    return None if isinstance(matcher.get("$case", True), bool) else "has a $case that is neither true nor false"
+
+
+def _problem_of_regex(matcher: Mapping[str, Any]) -> str | None:
+    pattern = matcher["$regex"]
+    if not isinstance(pattern, str):
+        return "wants a text"
+    return f"does not compile: {compiled}" if isinstance(compiled := _regex(pattern), str) else None
+
+
+def _problem_of_approx(matcher: Mapping[str, Any]) -> str | None:
+    if not _is_number(matcher["$approx"]):
+        return "wants a number"
+    if ("$abs" in matcher) == ("$rel" in matcher):
+        return "wants a tolerance: either $abs or $rel"
+    return None if _is_number(matcher.get("$abs", matcher.get("$rel")), 0) else "has a tolerance that is no number, or below 0"
+
+
+def _problem_of_text(matcher: Mapping[str, Any]) -> str | None:
+    if not isinstance(matcher["$text"], str):
+        return "wants a text"
+    return None if _is_number(matcher.get("$ratio"), 0, 1) else "wants a $ratio from 0 to 1"
+
+
+_PROBLEMS: dict[str, Callable[[Mapping[str, Any]], str | None]] = {
+    "$any": lambda matcher: None if matcher["$any"] is True else "takes true and nothing else",
+    "$glob": _problem_of_glob,
+    "$regex": _problem_of_regex,
+    "$one_of": lambda matcher: (
+        None if isinstance(matcher["$one_of"], list) and matcher["$one_of"] else "wants a list with at least one member"
+    ),
+    "$set": lambda matcher: (
+        None
+        if isinstance(matcher["$set"], list) and len(matcher["$set"]) <= MOST_MEMBERS
+        else f"wants a list of at most {MOST_MEMBERS} members"
+    ),
+    "$approx": _problem_of_approx,
+    "$date": lambda matcher: (
+        None
+        if isinstance(matcher["$date"], str) and written_date(matcher["$date"])
+        else "wants a date: ISO 8601, 10 May 2025 or May 10, 2025"
+    ),
+    "$text": _problem_of_text,
+    "$contains": lambda matcher: None if isinstance(matcher["$contains"], str) else "wants a text",
+}

@@ -1,0 +1,252 @@
+"""Pairing two lists of calls, one to one (docs/metrics.md, section 5).
+
+Only calls of the same name are paired, and none that is malformed. Of all pairings: the one with the most pairs; then the most pairs
+whose arguments all agree; then the greatest sum of agreement (exactly: arguments that agree / arguments named on either side; 1 when
+there are none); then the most arguments that agree; then the fewest arguments made; then the fewest expected. What is still tied
+changes no number: the earliest.
+
+Empty lists give no pairs. Repeated calls are repeated calls: two expected and one made is one pair and one left over.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+from msgspec import Struct
+
+from callmark.calls.matchers import optional
+from callmark.calls.strict import dump
+from callmark.calls.values import Rule, agrees, without_defaults
+from callmark.types import Call
+
+MOST_COMPARED = 250_000  # pairs of calls of one name that are all compared; beyond that, equal ones are paired first
+MOST_ASSIGNED = 400  # calls on the smaller side that the best assignment is worked out for; beyond that, in order
+
+_PLAIN = frozenset({str, int, float, bool})  # of which two equal ones of one type always agree
+
+Parameters = Callable[[str], Mapping[str, Any]]  # the schema of a tool by its name; {} where none is known
+
+
+class Comparison(Struct, frozen=True, gc=False):
+    """Two argument objects: how many names agree, are expected, were made, stand on either side; and which do not agree."""
+
+    agree: int
+    expected: int
+    made: int
+    named: int
+    missing: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+    differ: tuple[str, ...] = ()
+
+    @property
+    def all_agree(self) -> bool:
+        return self.agree == self.named
+
+    @property
+    def agreement(self) -> Fraction:
+        return Fraction(self.agree, self.named) if self.named else Fraction(1)
+
+
+class Pair(Struct, frozen=True, gc=False):
+    """The indexes of an expected call and of the call that was made for it, and how their arguments compare."""
+
+    expected: int
+    actual: int
+    arguments: Comparison
+
+    @property
+    def agrees(self) -> bool:
+        return self.arguments.all_agree
+
+
+class Pairing(Struct, frozen=True):
+    """The pairs in the order of the expected calls, and what is left over on either side."""
+
+    pairs: tuple[Pair, ...]
+    unpaired_expected: tuple[int, ...]
+    unpaired_actual: tuple[int, ...]
+
+
+def no_schema(name: str) -> Mapping[str, Any]:
+    """Where no tool is known."""
+    return {}
+
+
+def compare(
+    expected: Mapping[str, Any], actual: Mapping[str, Any], *, rule: Rule = "exact", parameters: Mapping[str, Any] | None = None
+) -> Comparison:
+    """Two argument objects, less what equals being left out. An optional argument that was not given counts on neither side."""
+    if parameters:
+        expected, actual = without_defaults(expected, parameters), without_defaults(actual, parameters)
+    agree = wanted = 0
+    missing: list[str] = []
+    differ: list[str] = []
+    for key, value in expected.items():
+        if key in actual:
+            wanted += 1
+            other = actual[key]
+            if (value.__class__ is other.__class__ and value.__class__ in _PLAIN and value == other) or agrees(value, other, rule):
+                agree += 1
+            else:
+                differ.append(key)
+        elif not optional(value):
+            wanted += 1
+            missing.append(key)
+    if len(actual) == wanted - len(missing) and not missing and not differ:
+        return Comparison(agree, wanted, len(actual), wanted)
+    extra = tuple(key for key in actual if key not in expected)
+    return Comparison(agree, wanted, len(actual), wanted + len(extra), tuple(missing), extra, tuple(differ))
+
+
+def pair(
+    expected: Sequence[Call],
+    actual: Sequence[Call],
+    *,
+    rule: Rule = "exact",
+    any_case: bool = False,
+    parameters: Parameters = no_schema,
+) -> Pairing:
+    """The best pairing of two lists. `any_case` pairs names whatever their case."""
+    if len(expected) == 1 and len(actual) == 1:
+        return _pair_one(expected[0], actual[0], rule, any_case, parameters)
+    ours, theirs = _by_name(expected, any_case), _by_name(actual, any_case)
+    pairs: list[Pair] = []
+    for name, wanted in ours.items():
+        if made := theirs.get(name):
+            pairs += _pair_named(expected, actual, wanted, made, rule, parameters)
+    pairs.sort(key=lambda one: one.expected)
+    taken, used = {one.expected for one in pairs}, {one.actual for one in pairs}
+    return Pairing(
+        tuple(pairs),
+        tuple(index for index in range(len(expected)) if index not in taken),
+        tuple(index for index in range(len(actual)) if index not in used),
+    )
+
+
+_NOT_ONE = Pairing((), (0,), (0,))
+
+
+def _pair_one(expected: Call, actual: Call, rule: Rule, any_case: bool, parameters: Parameters) -> Pairing:
+    """One call against one: what nearly every decision point is."""
+    same = expected.name == actual.name or (any_case and expected.name.casefold() == actual.name.casefold())
+    if not same or expected.malformed or actual.malformed:
+        return _NOT_ONE
+    return Pairing((Pair(0, 0, compare(expected.arguments, actual.arguments, rule=rule, parameters=parameters(expected.name))),), (), ())
+
+
+def _by_name(calls: Sequence[Call], any_case: bool) -> dict[str, list[int]]:
+    named: dict[str, list[int]] = {}
+    for index, call in enumerate(calls):
+        if not call.malformed:
+            named.setdefault(call.name.casefold() if any_case else call.name, []).append(index)
+    return named
+
+
+def _pair_named(
+    expected: Sequence[Call], actual: Sequence[Call], wanted: list[int], made: list[int], rule: Rule, parameters: Parameters
+) -> list[Pair]:
+    """The best pairs among calls of one name."""
+
+    def against(one: int, other: int) -> Pair:
+        schema = parameters(expected[one].name)
+        return Pair(one, other, compare(expected[one].arguments, actual[other].arguments, rule=rule, parameters=schema))
+
+    if len(wanted) == 1 and len(made) == 1:
+        return [against(wanted[0], made[0])]
+    if len(wanted) * len(made) > MOST_COMPARED:
+        equal, wanted, made = _equal_first(expected, actual, wanted, made)
+        found = [against(one, other) for one, other in equal]
+        if min(len(wanted), len(made)) > MOST_ASSIGNED or len(wanted) * len(made) > MOST_COMPARED * 40:
+            return found + [against(one, other) for one, other in zip(wanted, made, strict=False)]
+    else:
+        found = []
+    if not wanted or not made:
+        return found
+    table = [[against(one, other) for other in made] for one in wanted]
+    if len(wanted) <= len(made):
+        chosen = list(enumerate(assign(_weights(table))))
+    else:
+        turned = [list(column) for column in zip(*table, strict=True)]
+        chosen = [(row, column) for column, row in enumerate(assign(_weights(turned)))]
+    return found + [table[row][column] for row, column in chosen]
+
+
+def _equal_first(
+    expected: Sequence[Call], actual: Sequence[Call], wanted: list[int], made: list[int]
+) -> tuple[list[tuple[int, int]], list[int], list[int]]:
+    """Pairs of calls with literally equal arguments, and what is left: no other pairing of these can be better."""
+    by_text: dict[str, list[int]] = {}
+    for index in reversed(made):
+        by_text.setdefault(_text(actual[index]), []).append(index)
+    equal = [(index, same.pop()) for index in wanted if (same := by_text.get(_text(expected[index])))]
+    taken, used = {one for one, _ in equal}, {other for _, other in equal}
+    return equal, [index for index in wanted if index not in taken], [index for index in made if index not in used]
+
+
+def _text(call: Call) -> str:
+    return dump(dict(sorted(call.arguments.items())))
+
+
+def _weights(table: Sequence[Sequence[Pair]]) -> list[list[int]]:
+    """One whole number for what makes a pair good, so that sums of them order as the criteria do, one after the other."""
+    rows = len(table)
+    comparisons = [[one.arguments for one in row] for row in table]
+    share = lcm(*(one.named or 1 for row in comparisons for one in row))
+    most = max((max(one.agree, one.made, one.expected) for row in comparisons for one in row), default=0) + 1
+    base, agreed = rows * most + 1, rows * share + 1
+
+    def weight(one: Comparison) -> int:
+        number = int(one.all_agree) * agreed + (share if not one.named else share // one.named * one.agree)
+        for part in (one.agree, most - one.made, most - one.expected):
+            number = number * base + part
+        return number
+
+    return [[weight(one) for one in row] for row in comparisons]
+
+
+def assign(weights: Sequence[Sequence[int]]) -> list[int]:
+    """The column of each row, one to one, with the greatest sum; there must be at least as many columns as rows.
+
+    The Hungarian method with potentials, on whole numbers of any size. Ties go to the earliest columns.
+    """
+    rows, columns = len(weights), len(weights[0]) if weights else 0
+    row_potential, column_potential = [0] * (rows + 1), [0] * (columns + 1)
+    row_of = [0] * (columns + 1)
+    for row in range(1, rows + 1):
+        row_of[0] = row
+        column = 0
+        shortest: list[int | None] = [None] * (columns + 1)
+        before = [0] * (columns + 1)
+        done = [False] * (columns + 1)
+        while row_of[column]:
+            done[column] = True
+            current, step, nearest = row_of[column], None, 0
+            costs = weights[current - 1]
+            for at in range(1, columns + 1):
+                if done[at]:
+                    continue
+                cost = -costs[at - 1] - row_potential[current] - column_potential[at]
+                known = shortest[at]
+                if known is None or cost < known:
+                    shortest[at] = known = cost
+                    before[at] = column
+                if step is None or known < step:
+                    step, nearest = known, at
+            for at in range(columns + 1):
+                if done[at]:
+                    row_potential[row_of[at]] += step or 0
+                    column_potential[at] -= step or 0
+                else:
+                    waiting = shortest[at]
+                    if waiting is not None:
+                        shortest[at] = waiting - (step or 0)
+            column = nearest
+        while column:
+            row_of[column] = row_of[before[column]]
+            column = before[column]
+    chosen = [0] * rows
+    for at in range(1, columns + 1):
+        if row_of[at]:
+            chosen[row_of[at] - 1] = at - 1
+    return chosen

@@ -1,0 +1,160 @@
+"""Faults: why it was wrong (docs/metrics.md, section 9). By `exact` and the matchers; there is one exactly when `call.score` is below 1.
+
+One for a call that is wrong as a whole, else one for each argument. A malformed call uses up one unpaired expected call, of the same name
+if there is one, else the first. After that, what is unpaired on both sides is an unknown or a wrong tool, one against one in order; the
+rest is missing or extra. Notes touch no score.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from callmark.calls.matchers import is_matcher
+from callmark.calls.pairing import Pair
+from callmark.calls.provenance import DERIVED, Sources, needing_source
+from callmark.calls.schema import properties, required, types_fit, violations
+from callmark.calls.strict import dump, strings_and_numbers
+from callmark.calls.values import agrees, exact
+from callmark.grading.attempt import Attempt
+from callmark.grading.process import ProcessSuite
+from callmark.types import Call, Fault, FaultKind, Note
+
+_WHOLE = ("call", "schema", "process")
+
+
+def faults(attempt: Attempt, *, process: ProcessSuite | None = None) -> list[Fault]:
+    """Every fault, those of calls first, then those of arguments."""
+    process = process or ProcessSuite()
+    found = list(_calls(attempt, process))
+    if any(not one.agrees for one in attempt.pairing.pairs):
+        sources = _sources(attempt)
+        for one in attempt.pairing.pairs:
+            if not one.agrees:
+                found += _arguments(attempt, one, sources)
+    return found
+
+
+def notes(attempt: Attempt) -> list[Note]:
+    """What is worth knowing about calls that may well be right: their order, invented values, values that the schema does not allow."""
+    found: list[Note] = []
+    made = [one.actual for one in attempt.pairing.pairs]
+    if any(after < before for before, after in pairwise(made)):
+        found.append(Note("wrong_order", "the calls were made in another order than expected"))
+    listed = {tool.name: tool for tool in attempt.tools}
+    sources = _sources(attempt)
+    for one in attempt.pairing.pairs:
+        call = attempt.actual[one.actual]
+        if one.agrees and attempt.messages and call.name not in DERIVED:
+            for path, value in needing_source(call, attempt.parameters(call.name)):
+                if sources.find(value) is None:
+                    sentence = f"{path} = {dump(value)} is right, but stands nowhere in the conversation"
+                    found.append(Note("invented_value", sentence, one.actual, path))
+    for index, call in enumerate(attempt.actual):
+        if call.name in listed and not call.malformed:
+            found += [
+                Note("schema_violation", problem, index, path or None) for path, problem in violations(call.arguments, listed[call.name])
+            ]
+    if not attempt.tools and attempt.expected and attempt.actual:
+        found.append(Note("no_schema", "no tool is known: parameters were compared with the expected ones instead of with a schema"))
+    return found
+
+
+def _calls(attempt: Attempt, process: ProcessSuite) -> Iterator[Fault]:
+    wanted = list(attempt.pairing.unpaired_expected)
+    made = list(attempt.pairing.unpaired_actual)
+    if not wanted and not made:
+        return
+
+    def fault(kind: FaultKind, one: int | None, other: int | None, counted: tuple[str, ...] = _WHOLE) -> Fault:
+        expected = attempt.expected[one] if one is not None else None
+        actual = attempt.actual[other] if other is not None else None
+        named = [call.name for call in (expected, actual) if call is not None]
+        if all(process.ignores(name) for name in named):
+            counted = tuple(name for name in counted if name != "process")
+        return Fault(kind, one, other, None, _shown(expected), _shown(actual), counted)
+
+    for other in [index for index in made if attempt.actual[index].malformed]:
+        made.remove(other)
+        name = attempt.actual[other].name
+        one = next((index for index in wanted if attempt.expected[index].name == name), wanted[0] if wanted else None)
+        if one is not None:
+            wanted.remove(one)
+        yield fault("malformed_call", one, other)
+    known = {tool.name for tool in attempt.tools}
+    for one, other in zip(wanted, made, strict=False):
+        unknown = bool(known) and attempt.actual[other].name not in known
+        yield fault("unknown_tool" if unknown else "wrong_tool", one, other)
+    both = min(len(wanted), len(made))
+    for one in wanted[both:]:
+        yield fault("missing_call" if attempt.actual else "no_call", one, None)
+    said = [attempt.actual[one.actual] for one in attempt.pairing.pairs]
+    for other in made[both:]:
+        if not attempt.expected:
+            yield fault("unexpected_call", None, other)
+        else:
+            yield fault("repeated_call" if _said_before(attempt.actual[other], said) else "extra_call", None, other, ("call", "process"))
+
+
+def _arguments(attempt: Attempt, one: Pair, sources: Sources) -> Iterator[Fault]:
+    expected, made = attempt.expected[one.expected], attempt.actual[one.actual]
+    schema = attempt.parameters(made.name)
+    known, needed = properties(schema), required(schema)
+    for key in one.arguments.missing:
+        counted = ("call", "schema", "process") if key in needed else ("call", "process")
+        yield Fault("missing_argument", one.expected, one.actual, key, expected.arguments[key], None, counted)
+    for key in one.arguments.extra:
+        kind: FaultKind = "unknown_argument" if known and key not in known else "extra_argument"
+        yield Fault(kind, one.expected, one.actual, key, None, made.arguments[key], ("call", "process"))
+    for key in one.arguments.differ:
+        wanted, value = expected.arguments[key], made.arguments[key]
+        misfits = key in known and not types_fit(value, known[key], schema)
+        other_type = key not in known and not is_matcher(wanted) and _json_type(wanted) != _json_type(value)
+        counted = ("call", *(("schema",) if misfits else ()), *(() if agrees(wanted, value, "similar") else ("process",)))
+        origin = _origin(value, sources) if attempt.messages else None
+        yield Fault(
+            "wrong_type" if misfits or other_type else "wrong_value",
+            one.expected,
+            one.actual,
+            key,
+            wanted,
+            value,
+            counted,
+            None if origin is None else "invented" if origin < 0 else "elsewhere",
+            origin if origin is not None and origin >= 0 else None,
+        )
+
+
+def _origin(value: Any, sources: Sources) -> int | None:
+    """The message that a wrong value was taken from, -1 where a part of it stands nowhere, None where nothing in it needs a source."""
+    parts = [part for part in strings_and_numbers(list(value.values()) if isinstance(value, dict) else value) if part != ""]
+    if not parts:
+        return None
+    found = [sources.find(part) for part in parts]
+    return -1 if any(source is None for source in found) else next(source for source in found if source is not None)
+
+
+def _sources(attempt: Attempt) -> Sources:
+    sources = Sources()
+    for index, message in enumerate(attempt.messages):
+        sources.add(index, message)
+    return sources
+
+
+def _said_before(call: Call, said: Sequence[Call]) -> bool:
+    return any(call.name == other.name and exact(call.arguments, other.arguments) for other in said)
+
+
+def _shown(call: Call | None) -> str | None:
+    return None if call is None else str(call)
+
+
+def _json_type(value: Any) -> str:
+    match value:
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+        case list() | tuple():
+            return "array"
+        case _:
+            return type(value).__name__
