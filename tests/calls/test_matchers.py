@@ -1,0 +1,116 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callmark.calls.matchers import KINDS, check
+from callmark.calls.values import agrees
+from callmark.errors import BadInput
+
+CASES: list[tuple[Any, list[Any], list[Any]]] = [
+    ({"$literal": {"$any": True}}, [{"$any": True}], [5, {}]),
+    ({"$literal": 5}, [5, "5"], [6]),
+    ({"$any": True}, [5, None, "", {}], []),
+    ({"$optional": 5}, [5, "5"], [6, None]),
+    ({"$glob": "TKT-*"}, ["TKT-1", "TKT-"], ["tkt-1", "xTKT-1", 5, None]),
+    ({"$glob": "TKT-*", "$case": False}, ["tkt-1"], ["x"]),
+    ({"$glob": "a?c"}, ["abc"], ["ac", "abbc"]),
+    ({"$glob": "*b*d"}, ["abcd", "bd"], ["abc"]),
+    ({"$glob": "[a]*"}, ["[a]x"], ["ax"]),
+    ({"$regex": "[a-z]+"}, ["abc"], ["abc1", "", 5]),
+    ({"$regex": "a|ab"}, ["ab"], ["abc"]),
+    ({"$one_of": [1, "x", {"$glob": "y*"}]}, [1, "1", "x", "yes"], [2, "z"]),
+    ({"$set": [1, 2, 2]}, [[2, 1, 2], ["2", 1, 2.0]], [[1, 2], [1, 1, 2], [1, 2, 2, 2], "x", 5]),
+    ({"$set": [{"$any": True}, 1]}, [[1, 9], [9, 1], [1, 1]], [[9, 9]]),
+    ({"$set": []}, [[]], [[1], {}]),
+    ({"$approx": 12.5, "$abs": 0.01}, [12.5, 12.51, 12.49, "12.5"], [12.511, 12.489, True, None, "x"]),
+    ({"$approx": 1, "$abs": 0.1}, [1.1, 0.9], [1.1000001]),
+    ({"$approx": 200, "$rel": 0.1}, [180, 220], [179.9, 220.1]),
+    ({"$approx": -200, "$rel": 0.1}, [-180, -220], [180]),
+    ({"$approx": 0, "$rel": 0.5}, [0], [0.1]),
+    ({"$date": "2025-05-10"}, ["2025-05-10", "10 May 2025", "May 10, 2025", "2025-05-10T23:00:00-05:00"], ["2025-05-11", "05/10/2025", 5]),
+    ({"$date": "2025-05-10T12:00:00Z"}, ["2025-05-10T14:00:00+02:00"], ["2025-05-10", "2025-05-10T12:00:01Z"]),
+    ({"$text": "The server is down", "$ratio": 0.9}, ["the server is down!", "The servers is down"], ["all is well", 5]),
+    ({"$text": "x" * 3000, "$ratio": 0.1}, ["X" * 3000], ["x" * 2999]),
+    ({"$contains": "Error"}, ["an ERROR occurred"], ["fine", 5]),
+    ({"$not": 5}, [6, None], [5, "5"]),
+    ({"$not": {"$glob": "a*"}}, ["b", 5], ["ab"]),
+    ([{"$any": True}, 1], [[9, 1]], [[9, 2], [9]]),
+    ({"x": {"$optional": 1}, "y": 2}, [{"y": 2}, {"x": 1, "y": 2}], [{"x": 2, "y": 2}, {"y": 2, "z": 3}]),
+    ({"$x": 1, "y": 2}, [{"$x": 1, "y": 2}], [5]),
+    ({}, [{}], [5]),
+]
+
+
+@pytest.mark.parametrize("matcher, right, wrong", CASES, ids=lambda value: str(value)[:40])
+def test_matchers(matcher: Any, right: list[Any], wrong: list[Any]) -> None:
+    check(matcher)
+    for value in right:
+        assert agrees(matcher, value), value
+    for value in wrong:
+        assert not agrees(matcher, value), value
+
+
+def test_only_the_expected_side_is_ever_a_pattern() -> None:
+    assert not agrees("x", {"$any": True})
+    assert not agrees({"a": 1}, {"a": {"$any": True}})
+    assert not agrees(5, '{"$any": true}')
+    assert not agrees('{"$any": true}', 5), "nor is a string of the expected side that holds one"
+
+
+@pytest.mark.parametrize(
+    "matcher, sentence",
+    [
+        ({"$anny": True}, "a.b: there is no matcher called '$anny'. Did you mean $any?"),
+        ({"$any": False}, "a.b: $any takes true and nothing else"),
+        ({"$any": True, "$glob": "x"}, "a.b: $any and $glob stand together, one matcher was expected"),
+        ({"$regex": "("}, "a.b: $regex does not compile: "),
+        ({"$regex": "(?=x)"}, "a.b: $regex does not compile: "),
+        ({"$regex": 5}, "a.b: $regex wants a text"),
+        ({"$glob": 5}, "a.b: $glob wants a text"),
+        ({"$glob": "x", "$case": 1}, "a.b: $glob has a $case"),
+        ({"$one_of": []}, "a.b: $one_of wants a list"),
+        ({"$one_of": [{"$nope": 1}]}, "a.b.$one_of[0]: there is no matcher called '$nope'"),
+        ({"$set": 5}, "a.b: $set wants a list"),
+        ({"$approx": 5}, "a.b: $approx wants a tolerance"),
+        ({"$approx": "x", "$abs": 1}, "a.b: $approx wants a number"),
+        ({"$approx": 5, "$abs": -1}, "a.b: $approx has a tolerance that is no number, or below 0"),
+        ({"$approx": 5, "$abs": 1, "$rel": 1}, "a.b: $approx wants a tolerance: either"),
+        ({"$date": "soon"}, "a.b: $date wants a date"),
+        ({"$text": "x"}, "a.b: $text wants a $ratio"),
+        ({"$text": "x", "$ratio": 2}, "a.b: $text wants a $ratio"),
+        ({"$contains": 5}, "a.b: $contains wants a text"),
+        ({"$not": {"$nope": 1}}, "a.b: there is no matcher called '$nope'"),
+        ({"$optional": {"$regex": "("}}, "a.b: $regex does not compile"),
+        ([{"$nope": 1}], "a.b[0]: there is no matcher called '$nope'"),
+    ],
+)
+def test_a_matcher_that_could_not_be_used_is_refused_with_its_place(matcher: Any, sentence: str) -> None:
+    with pytest.raises(BadInput) as raised:
+        check({"a": {"b": matcher}})
+    assert sentence in str(raised.value)
+
+
+ANY_VALUE = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*KINDS, "$abs", "$rel", "$ratio", "$case", "x"]), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@pytest.mark.laws
+@given(ANY_VALUE, ANY_VALUE)
+def test_no_matcher_raises_on_any_value(expected: Any, actual: Any) -> None:
+    agrees(expected, actual)
+    agrees(expected, actual, "similar")
+    try:
+        check(expected)
+    except BadInput as problem:
+        assert str(problem)
+
+
+def test_patterns_end_in_bounded_time() -> None:
+    assert not agrees({"$regex": "(a+)+b"}, "a" * 100_000)
+    assert not agrees({"$glob": "*a" * 50 + "b"}, "a" * 100_000)
+    assert not agrees({"$text": "ab " * 600, "$ratio": 0.99}, "ba " * 600)

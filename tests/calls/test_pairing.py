@@ -1,0 +1,141 @@
+from collections.abc import Sequence
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callmark.calls.pairing import Pairing, assign, compare, pair
+from callmark.types import Call
+from tests.rows import made
+
+
+@pytest.mark.parametrize(
+    "expected, actual, counts, missing, extra, differ",
+    [
+        ({}, {}, (0, 0, 0, 0), (), (), ()),
+        ({"a": 1}, {"a": "1"}, (1, 1, 1, 1), (), (), ()),
+        ({"a": 1, "b": 2}, {"a": 1}, (1, 2, 1, 2), ("b",), (), ()),
+        ({"a": 1}, {"a": 1, "c": 3}, (1, 1, 2, 2), (), ("c",), ()),
+        ({"a": 1}, {"a": 2}, (0, 1, 1, 1), (), (), ("a",)),
+        ({"a": {"$optional": 1}}, {}, (0, 0, 0, 0), (), (), ()),
+        ({"a": {"$optional": 1}}, {"a": 1}, (1, 1, 1, 1), (), (), ()),
+        ({"a": {"$optional": 1}}, {"a": 2}, (0, 1, 1, 1), (), (), ("a",)),
+        ({"a": 1}, {"b": 1}, (0, 1, 1, 2), ("a",), ("b",), ()),
+        ({"a": {"$not": 1}}, {}, (0, 1, 0, 1), ("a",), (), ()),
+    ],
+)
+def test_comparing_arguments(
+    expected: dict[str, Any], actual: dict[str, Any], counts: tuple[int, ...], missing: Any, extra: Any, differ: Any
+) -> None:
+    found = compare(expected, actual)
+    assert (found.agree, found.expected, found.made, found.named) == counts
+    assert (found.missing, found.extra, found.differ) == (missing, extra, differ)
+
+
+def test_what_equals_being_left_out_counts_on_neither_side() -> None:
+    schema = {"properties": {"n": {"type": "integer", "default": 10}, "t": {"type": "string"}}}
+    found = compare({"n": 10}, {"t": None}, parameters=schema)
+    assert (found.agree, found.expected, found.made, found.named) == (0, 0, 0, 0)
+    assert found.all_agree
+
+
+def indexes(pairing: Pairing) -> list[tuple[int, int]]:
+    return [(one.expected, one.actual) for one in pairing.pairs]
+
+
+@pytest.mark.parametrize(
+    "expected, actual, pairs",
+    [
+        ([made("f")], [made("f")], [(0, 0)]),
+        ([made("f")], [made("g")], []),
+        ([made("f")], [made("F")], []),
+        ([made("f"), made("f")], [made("f")], [(0, 0)]),
+        ([made("f", a=1), made("f", a=2)], [made("f", a=2), made("f", a=1)], [(0, 1), (1, 0)]),
+        # most pairs first, even where a single one would agree better
+        ([made("f", a=1), made("f", a=1, b=2)], [made("f", a=1, b=2), made("f")], [(0, 1), (1, 0)]),
+        # then the most that agree in full
+        ([made("f", a=1, b=2), made("f", a=3)], [made("f", a=1, b=9), made("f", a=1, b=2)], [(0, 1), (1, 0)]),
+        ([Call("f", {}, None, "cut off", "{")], [made("f")], []),
+        ([made("f")], [Call("f", {}, None, "cut off", "{")], []),
+        ([], [made("f")], []),
+        ([], [], []),
+        # tied: the earliest
+        ([made("f")], [made("f"), made("f")], [(0, 0)]),
+    ],
+)
+def test_pairs(expected: list[Call], actual: list[Call], pairs: list[tuple[int, int]]) -> None:
+    found = pair(expected, actual)
+    assert indexes(found) == pairs
+    assert len(found.unpaired_expected) == len(expected) - len(pairs)
+    assert len(found.unpaired_actual) == len(actual) - len(pairs)
+
+
+def test_names_in_any_case_when_asked() -> None:
+    assert indexes(pair([made("P-Create")], [made("p-create")], any_case=True)) == [(0, 0)]
+    assert indexes(pair([made("P-Create"), made("x")], [made("X"), made("p-create")], any_case=True)) == [(0, 1), (1, 0)]
+
+
+few_calls = st.lists(
+    st.builds(
+        lambda name, arguments: Call(name, arguments),
+        st.sampled_from(["f", "g"]),
+        st.dictionaries(st.sampled_from("abc"), st.integers(0, 2), max_size=3),
+    ),
+    max_size=4,
+)
+
+
+def quality(expected: Sequence[Call], actual: Sequence[Call], chosen: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
+    """What the law orders pairings by."""
+    compared = [compare(expected[one].arguments, actual[other].arguments) for one, other in chosen]
+    return (
+        len(compared),
+        sum(one.all_agree for one in compared),
+        sum(one.agreement for one in compared),
+        sum(one.agree for one in compared),
+        -sum(one.made for one in compared),
+        -sum(one.expected for one in compared),
+    )
+
+
+def every_pairing(expected: Sequence[Call], actual: Sequence[Call]) -> list[list[tuple[int, int]]]:
+    """Every one-to-one pairing of calls of the same name."""
+    slots = [*range(len(actual)), *[-1] * len(expected)]
+    found = set()
+    for order in permutations(slots, len(expected)):
+        chosen = tuple((one, other) for one, other in enumerate(order) if other >= 0 and expected[one].name == actual[other].name)
+        found.add(chosen)
+    return [list(chosen) for chosen in found]
+
+
+@pytest.mark.laws
+@given(few_calls.filter(lambda calls: len(calls) <= 3), few_calls)
+def test_a_pairing_is_one_to_one_and_none_is_better(expected: list[Call], actual: list[Call]) -> None:
+    found = indexes(pair(expected, actual))
+    assert len({one for one, _ in found}) == len({other for _, other in found}) == len(found)
+    assert all(expected[one].name == actual[other].name for one, other in found)
+    best = max(quality(expected, actual, chosen) for chosen in every_pairing(expected, actual))
+    assert quality(expected, actual, found) == best
+
+
+@pytest.mark.laws
+@given(st.integers(1, 6), st.integers(0, 3), st.data())
+def test_the_assignment_is_as_good_as_scipys(rows: int, more: int, data: st.DataObject) -> None:
+    scipy = pytest.importorskip("scipy.optimize")
+    weights = [[data.draw(st.integers(-20, 20)) for _ in range(rows + more)] for _ in range(rows)]
+    ours = assign(weights)
+    assert len(set(ours)) == rows
+    theirs = scipy.linear_sum_assignment(weights, maximize=True)
+    assert sum(weights[row][column] for row, column in enumerate(ours)) == sum(weights[row][column] for row, column in zip(*theirs, strict=True))
+
+
+def test_thousands_of_calls_are_paired_in_bounded_time() -> None:
+    calls = [made("f", n=index) for index in range(10_000)]
+    assert len(pair(calls[:3], calls).pairs) == 3
+    found = pair(calls, calls[::-1])
+    assert len(found.pairs) == 10_000
+    assert all(one.agrees for one in found.pairs)
+    others = [made("f", n=-index) for index in range(1, 2001)]
+    assert len(pair(calls[:2000], others).pairs) == 2000
