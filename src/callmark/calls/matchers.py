@@ -6,13 +6,13 @@ raises: against what `check` would have refused it is False.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from difflib import SequenceMatcher
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from callmark.calls.dates import same_date, written_date
 from callmark.calls.globs import fits_glob
+from callmark.calls.ratio import ratio as alike
 from callmark.calls.strict import NotStrict, parse
 from callmark.calls.words import words
 from callmark.errors import BadInput
@@ -153,8 +153,7 @@ def _text(matcher: Mapping[str, Any], actual: Any) -> bool:
     one, other = " ".join(ours), " ".join(theirs)
     if max(len(one), len(other)) > LONGEST_TEXT:
         return False
-    compared = SequenceMatcher(None, one, other, autojunk=False)
-    return compared.real_quick_ratio() >= ratio and compared.quick_ratio() >= ratio and compared.ratio() >= ratio
+    return alike(one, other) >= ratio
 
 
 def _set(expected: Any, actual: Any, same: Same) -> bool:
