@@ -142,7 +142,7 @@ def keep(path: str, out: str) -> None:
     with Output(out) as output:
         for row, failed, _ in rules.judge(callmark.load(path), wanted):
             if not failed:
-                output.line(row.row.rstrip())
+                output.line(row.original.row.rstrip())
 
 
 def plain(path: str) -> tuple[int, int]:

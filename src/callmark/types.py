@@ -69,27 +69,38 @@ class Message(Struct, frozen=True, gc=False):
     name: str | None = None
 
 
-class Conversation(Struct, frozen=True, gc=False):
-    """Messages and tools: a row of a dataset.
+class Original(Struct, frozen=True, gc=False):
+    """A row as it stood, so that what is passed on is what was there, unknown keys and all.
 
-    `raw_tools` is the tool list as it stood (`[]` where there is none), `row` the whole row in its own dialect (empty for one made
-    in Python). Each message's JSON in OpenAI's form is in `raw_messages`, or still in `body`, an object that has them under
-    `messages`; `calls.messages.message_texts` gives them in either case.
+    `row` is the whole row in its own dialect. Each message's JSON in OpenAI's form is in `texts`, or still in `body`, an object that has
+    them under `messages`; they belong to `messages`, and `raw_tools` to `tools`: a conversation that has others is written anew.
     """
+
+    messages: Sequence["Message"] = ()
+    tools: Sequence[Tool] = ()
+    row: bytes = b""
+    body: bytes | Raw = b""
+    texts: Sequence[Text] = ()
+    raw_tools: bytes = b""
+
+
+class Conversation(Struct, frozen=True, gc=False):
+    """Messages and tools: a row of a dataset."""
 
     id: str
     messages: tuple[Message, ...] = ()
     tools: tuple[Tool, ...] = ()
-    raw_messages: Sequence[Text] = ()
-    raw_tools: bytes = b"[]"
     place: Place | None = None
-    row: bytes = b""
-    body: bytes | Raw = b""
+    original: Original = Original()
 
     @property
     def calls(self) -> tuple[Call, ...]:
         """Every call of every message, in order."""
         return tuple(call for message in self.messages for call in message.calls)
+
+    def whole(self) -> "Conversation":
+        """The row as a conversation; a case is seen as if the assistant had made the expected calls."""
+        return self
 
     def _repr_html_(self) -> str:
         return f"<b>{escape(self.id)}</b>{_messages_html(self.messages)}"
@@ -123,6 +134,12 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
     def is_scenario(self) -> bool:
         return bool(self.instructions)
 
+    def whole(self) -> Conversation:
+        """What was asked, and then the expected calls as if the assistant had made them."""
+        asked = (Message("user", self.instructions),) if self.is_scenario else self.messages
+        answer = Message("assistant", "" if self.expected else "(no call)", self.expected)
+        return Conversation(self.id, (*asked, answer), self.tools, self.place)
+
     def _repr_html_(self) -> str:
         asked = f"<p>{escape(self.instructions)}</p>" if self.instructions else _messages_html(self.messages)
         return f"<b>{escape(self.id)}</b>{asked}<p>expected {_calls_html(self.expected) or 'no call'}</p>"
@@ -132,7 +149,7 @@ class Finding(Struct, frozen=True):
     """One thing that is wrong with a dataset: what, how bad, where, and a sentence.
 
     `message` is the index in the row's messages, `call` the tool's name, `argument` the argument's path; None where it
-    does not apply. `row` is the row's number; None for a finding about the whole file.
+    does not apply. `line` is the row's number and `row_id` its id; None for a finding about the whole file.
     """
 
     code: str

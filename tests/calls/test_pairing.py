@@ -128,7 +128,9 @@ def test_the_assignment_is_as_good_as_scipys(rows: int, more: int, data: st.Data
     ours = assign(weights)
     assert len(set(ours)) == rows
     theirs = scipy.linear_sum_assignment(weights, maximize=True)
-    assert sum(weights[row][column] for row, column in enumerate(ours)) == sum(weights[row][column] for row, column in zip(*theirs, strict=True))
+    assert sum(weights[row][column] for row, column in enumerate(ours)) == sum(
+        weights[row][column] for row, column in zip(*theirs, strict=True)
+    )
 
 
 def test_thousands_of_calls_are_paired_in_bounded_time() -> None:

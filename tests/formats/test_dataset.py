@@ -147,7 +147,7 @@ def test_tools_of_every_shape_are_read(tmp_path: Path, tool: dict[str, Any]) -> 
     for tools in ([tool], json.dumps([tool]), {"tools": [tool]}):
         read = only(write_rows(tmp_path / "x.jsonl", row(user("hi"), tools=tools)))
         assert read.tools == (callmark.Tool("f", "", {"type": "object"}),)
-        assert json.loads(read.raw_tools)[0]
+        assert json.loads(read.original.raw_tools)[0]
 
 
 def test_parameters_in_list_form_become_a_schema(tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_a_row_that_ends_in_the_same_tools_is_read_as_any_other(tmp_path: Path) 
     read = list(callmark.load(write_rows(tmp_path / "x.jsonl", *texts)))
     assert [one.messages[0].text for one in read] == ["one", "two", "three", "four", "five", "six"]
     assert [one.tools[0].name for one in read] == ["get_weather"] * 3 + ["other"] + ["get_weather"] * 2
-    assert [one.row.strip().decode() for one in read] == texts
+    assert [one.original.row.strip().decode() for one in read] == texts
 
 
 def test_a_string_that_looks_like_the_ending_is_still_a_bad_row(tmp_path: Path) -> None:

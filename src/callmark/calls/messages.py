@@ -18,6 +18,7 @@ from callmark.types import Call, Conversation, Message, Text
 
 RESULT_ROLES = frozenset({"tool", "function"})
 
+_NOT_READ = frozenset({"tool_use", "tool_result"})  # calls and results that would be lost as text
 NOTHING = Raw(b"")  # a field that is not there
 
 
@@ -36,6 +37,7 @@ class _Call(Struct, gc=False):
 class _Wire(Struct, gc=False):
     role: str
     content: Any = None
+    refusal: Any = None
     function_call: Raw = NOTHING
     name: str | None = None
 
@@ -128,7 +130,7 @@ def _message(wire: UsualMessage | AnyMessage) -> Message:
         calls = tuple([_call(call) for call in wire.tool_calls])
     if wire.function_call is not NOTHING and (text := bytes(wire.function_call)) != b"null":
         calls = (*calls, read_call_text(text))
-    content = wire.content
+    content = wire.content if wire.content is not None else wire.refusal
     call_id = wire.tool_call_id
     return Message(
         wire.role,
@@ -146,11 +148,13 @@ def _call(call: _Call | Raw) -> Call:
 
 
 def message_texts(conversation: Conversation) -> Sequence[Text]:
-    """Each message's JSON: as it stood, or made from its fields where the conversation was made in Python."""
-    if conversation.raw_messages:
-        return conversation.raw_messages
-    if conversation.body:
-        return _decode_body(conversation.body).messages
+    """Each message's JSON: as it stood, or made from its fields where the messages were made in Python."""
+    original = conversation.original
+    if original.messages is conversation.messages:
+        if original.texts:
+            return original.texts
+        if original.body:
+            return _decode_body(original.body).messages
     return [message_text(message) for message in conversation.messages]
 
 
@@ -237,6 +241,8 @@ def _part(part: Any) -> str:
     if isinstance(part, str):
         return part
     if isinstance(part, dict):
+        if part.get("type") in _NOT_READ:
+            raise BadInput(f"a message has a part of type {part['type']}: that is Anthropic's form, which is not read yet")
         for key in ("text", "content", "refusal"):
             if isinstance(part.get(key), str):
                 return str(part[key])

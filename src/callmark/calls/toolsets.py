@@ -7,13 +7,12 @@
 Missing or null tools are no tools. A tool without a name, or a list that is something else, raises `BadInput`.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
-from callmark.calls.strict import NotStrict, parse
+from callmark.calls.strict import NotStrict, dump, parse
 from callmark.errors import BadInput
-from callmark.types import Tool
+from callmark.types import Conversation, Tool
 
 _MOST_KNOWN = 1000
 _TYPES = {
@@ -88,7 +87,21 @@ class Toolsets:
         except NotStrict as problem:
             raise BadInput(f"tools cannot be read: {problem}") from None
         tools = read_tools(value)
-        return text if isinstance(value, list) else msgspec.json.encode([tool_fields(tool) for tool in tools]), tools
+        openai = isinstance(value, list) and all(isinstance(item.get("function"), dict) for item in value)
+        return text if openai else tools_json(tools), tools
+
+
+def tools_text(conversation: Conversation) -> bytes:
+    """The tool list's JSON: as it stood, or made from its fields where the tools were made in Python."""
+    original = conversation.original
+    if original.tools is conversation.tools and original.raw_tools:
+        return original.raw_tools
+    return tools_json(conversation.tools)
+
+
+def tools_json(tools: Sequence[Tool]) -> bytes:
+    """The tools in OpenAI's form."""
+    return dump([tool_fields(tool) for tool in tools]).encode()
 
 
 def tool_fields(tool: Tool) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def command(
             if failed:
                 reader.reject(row, failed)
             else:
-                output.line(row.row.rstrip())
+                output.line(row.original.row.rstrip())
     if as_json:
         import msgspec
 

@@ -81,7 +81,7 @@ class Reader:
         """Keep a row that could be read and is not wanted."""
         place = row.place
         if self.rejects.path is not None and place is not None:
-            told = {"file": place.file, place.unit: place.number, "reason": reasons, "row": msgspec.Raw(row.row.rstrip())}
+            told = {"file": place.file, place.unit: place.number, "reason": reasons, "row": msgspec.Raw(row.original.row.rstrip())}
             self.rejects.line(msgspec.json.encode(told))
 
     def _bad(self, bad: BadRow) -> None:

@@ -62,7 +62,7 @@ def command(
         wanted = f"number {number}" if number else f"id {row_id!r}" if row_id is not None else f"{search!r} in it"
         raise BadInput(f"{file}: none of the {rows:,} rows has {wanted}", "callmark stats shows what is in a file.")
     if as_json:
-        click.echo(picked.row.rstrip())
+        click.echo(picked.original.row.rstrip())
     elif as_markdown:
         click.echo(markdown(picked, fold=None if full else FOLD), nl=False)
     else:

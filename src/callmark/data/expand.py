@@ -15,7 +15,7 @@ from typing import Any, Literal
 from callmark.calls.messages import call_text, call_texts, keep_calls, message_texts
 from callmark.calls.results import Results, match_results
 from callmark.errors import BadInput
-from callmark.types import Call, Case, Conversation, Message, Source, Text
+from callmark.types import Call, Case, Conversation, Message, Original, Source, Text
 
 Parallel = Literal["apart", "together"]
 
@@ -67,15 +67,18 @@ Cut = tuple[tuple[Message, ...], Sequence[Text]]  # a history: its messages, and
 
 
 def _case(conversation: Conversation, name: str, source: Source, cut: Cut, expected: tuple[Call, ...], gold: Sequence[bytes]) -> Case:
+    messages, texts = cut
     if any(b"$" in text or b"u0024" in text for text in gold):
-        gold = list(map(_gold, expected, gold))
+        wrapped = tuple(map(_gold, expected))
+        gold = [text if call is made else call_text(call) for call, made, text in zip(wrapped, expected, gold, strict=True)]
+        expected = wrapped
+    original = conversation.original
     return Case(
         name,
-        cut[0],
+        messages,
         conversation.tools,
-        cut[1],
-        conversation.raw_tools,
         conversation.place,
+        Original(messages, original.tools, b"", b"", texts, original.raw_tools),
         expected=expected,
         raw_expected=gold,
         source=source,
@@ -104,10 +107,10 @@ def _abstains(messages: tuple[Message, ...], index: int) -> bool:
     return any(message.text for message in turn) and not any(message.calls for message in turn)
 
 
-def _gold(call: Call, text: bytes) -> bytes:
+def _gold(call: Call) -> Call:
     """The call as ground truth. A recorded value that looks like a matcher is not one: it is wrapped in `$literal`."""
     arguments = {key: _literal(value) for key, value in call.arguments.items()}
-    return text if arguments == call.arguments else call_text(Call(call.name, arguments, call.id))
+    return call if arguments == call.arguments else Call(call.name, arguments, call.id)
 
 
 def _literal(value: Any) -> Any:

@@ -12,7 +12,7 @@ from callmark.calls.globs import fits_glob
 from callmark.calls.provenance import origins
 from callmark.calls.sequence import answered, find, read_pattern
 from callmark.calls.values import exact
-from callmark.data.lint import as_conversation, row_findings
+from callmark.data.lint import row_findings
 from callmark.types import Conversation
 
 
@@ -34,20 +34,20 @@ class Kept(Struct):
 def require(pattern: str) -> Rule:
     """Keep a row in which the sequence pattern is found."""
     wanted = read_pattern(pattern)
-    return Rule(f"require {pattern}", lambda row: find(wanted, answered(as_conversation(row))) is not None)
+    return Rule(f"require {pattern}", lambda row: find(wanted, answered(row.whole())) is not None)
 
 
 def forbid(pattern: str) -> Rule:
     """Keep a row in which the sequence pattern is not found."""
     unwanted = read_pattern(pattern)
-    return Rule(f"forbid {pattern}", lambda row: find(unwanted, answered(as_conversation(row))) is None)
+    return Rule(f"forbid {pattern}", lambda row: find(unwanted, answered(row.whole())) is None)
 
 
 def consistent(argument: str) -> Rule:
     """Keep a row in which every call that gives the argument gives the same value."""
 
     def keeps(row: Conversation) -> bool:
-        values = [call.arguments[argument] for call in as_conversation(row).calls if argument in call.arguments]
+        values = [call.arguments[argument] for call in row.whole().calls if argument in call.arguments]
         return all(exact(values[0], value) for value in values[1:])
 
     return Rule(f"consistent {argument}", keeps)
@@ -55,7 +55,7 @@ def consistent(argument: str) -> Rule:
 
 def grounded() -> Rule:
     """Keep a row in which no argument value is invented."""
-    return Rule("grounded", lambda row: all(origin.source is not None for origin in origins(as_conversation(row).messages, row.tools)))
+    return Rule("grounded", lambda row: all(origin.source is not None for origin in origins(row.whole().messages, row.tools)))
 
 
 def clean() -> Rule:
@@ -65,7 +65,7 @@ def clean() -> Rule:
 
 def calls_between(least: int | None, most: int | None) -> list[Rule]:
     """Keep rows by their number of calls; None is no limit."""
-    return _between("calls", least, most, lambda row: len(as_conversation(row).calls))
+    return _between("calls", least, most, lambda row: len(row.whole().calls))
 
 
 def turns_between(least: int | None, most: int | None) -> list[Rule]:
@@ -75,12 +75,12 @@ def turns_between(least: int | None, most: int | None) -> list[Rule]:
 
 def uses_tool(glob: str) -> Rule:
     """Keep a row that calls a tool whose name fits."""
-    return Rule(f"tool {glob}", lambda row: any(fits_glob(glob, call.name) for call in as_conversation(row).calls))
+    return Rule(f"tool {glob}", lambda row: any(fits_glob(glob, call.name) for call in row.whole().calls))
 
 
 def avoids_tool(glob: str) -> Rule:
     """Keep a row that calls no tool whose name fits."""
-    return Rule(f"no-tool {glob}", lambda row: not any(fits_glob(glob, call.name) for call in as_conversation(row).calls))
+    return Rule(f"no-tool {glob}", lambda row: not any(fits_glob(glob, call.name) for call in row.whole().calls))
 
 
 def judge(rows: Iterable[Conversation], rules: Sequence[Rule]) -> Iterator[tuple[Conversation, list[str], Kept]]:

@@ -20,8 +20,9 @@ from callmark.calls.provenance import DERIVED, origins
 from callmark.calls.results import match_results
 from callmark.calls.schema import violations
 from callmark.calls.strict import NotStrict, dump, parse, repeated_key
+from callmark.calls.toolsets import tools_text
 from callmark.calls.values import exact, without_defaults
-from callmark.types import Call, Case, Conversation, Finding, Message, Place, Severity, Tool
+from callmark.types import Call, Case, Conversation, Finding, Place, Severity, Tool
 
 CODES: dict[str, tuple[Severity, str]] = {
     "broken_row": ("error", "a row that cannot be read"),
@@ -83,7 +84,7 @@ class Linter:
         """Look at one conversation or case."""
         self._rows += 1
         self._findings += row_findings(row, derived=self._derived)
-        whole = as_conversation(row)
+        whole = row.whole()
         self._duplicates(row, whole)
         self._gold(row, whole)
         self._tools(row, whole)
@@ -129,9 +130,9 @@ class Linter:
             return
         if self._first is None:
             self._first = row
-        if row.raw_tools in self._toolsets:
+        if tools_text(row) in self._toolsets:
             return
-        self._toolsets.add(row.raw_tools)
+        self._toolsets.add(tools_text(row))
         self._listed.update((tool.name, tool) for tool in row.tools if tool.name not in self._listed)
         if self._changed is None and sorted(map(_tool_text, self._first.tools)) != sorted(map(_tool_text, row.tools)):
             self._changed = row
@@ -153,7 +154,7 @@ class Linter:
 
 def row_findings(row: Conversation, *, derived: Sequence[str] = DERIVED) -> list[Finding]:
     """Everything that is wrong with one row by itself."""
-    whole = as_conversation(row)
+    whole = row.whole()
     scenario = isinstance(row, Case) and row.is_scenario
     findings = [*_calls(row, whole, check_values=not scenario), *_belonging(row, whole), *_repeated_keys(row, whole)]
     if not scenario:
@@ -204,7 +205,7 @@ def _belonging(row: Conversation, whole: Conversation) -> Iterator[Finding]:
 
 
 def _repeated_keys(row: Conversation, whole: Conversation) -> Iterator[Finding]:
-    key = repeated_key(row.row) if row.row else None
+    key = repeated_key(row.original.row) if row.original.row else None
     if key is not None:
         yield _found("repeated_key", row, f"the key {key!r} stands twice in one object; the last one counts")
     texts: Sequence[Any] | None = None
@@ -227,15 +228,6 @@ def _argument_text(text: bytes) -> str | None:
     except (NotStrict, KeyError, TypeError):
         return None
     return arguments if isinstance(arguments, str) else None
-
-
-def as_conversation(row: Conversation) -> Conversation:
-    """The row as a conversation: of a case, what was asked and then the expected calls as if the assistant had made them."""
-    if not isinstance(row, Case):
-        return row
-    asked = (Message("user", row.instructions),) if row.is_scenario else row.messages
-    answer = Message("assistant", "" if row.expected else "(no call)", row.expected)
-    return Conversation(row.id, (*asked, answer), row.tools, (), row.raw_tools, row.place)
 
 
 def _decisions(whole: Conversation, *, only_last: bool) -> Iterator[tuple[int, bytes, tuple[Call, ...]]]:

@@ -12,9 +12,10 @@ from msgspec import Raw, Struct
 
 from callmark.calls.messages import NOTHING, AnyMessage, UsualMessage, call_text, field_problem, message_texts, messages_of
 from callmark.calls.shapes import read_call_text
+from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats.dialect import Dialect, Reading, row_id
-from callmark.types import Case, Conversation, Place, Source, Text
+from callmark.types import Case, Conversation, Original, Place, Source, Text
 
 
 class _Fields(Struct, gc=False):
@@ -37,6 +38,7 @@ class _AnyRow(_Fields, gc=False):
 
 class _Expected(Struct):
     tool_calls: list[Raw] | None = None
+    function_call: Raw = NOTHING
 
 
 _decode_usual = msgspec.json.Decoder(_UsualRow).decode
@@ -61,28 +63,28 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
     else:
         body = row
         wire = _decode(row)
+        outer = wire
         if wire.messages is None and wire.item is not NOTHING:
             body = wire.item
             wire = _decode(body, "item")
-        raw_tools, tools = reading.tools(bytes(wire.tools if wire.tools is not NOTHING else wire.functions))
+        found = next((raw for raw in (wire.tools, wire.functions, outer.tools, outer.functions) if raw is not NOTHING), NOTHING)
+        raw_tools, tools = reading.tools(bytes(found))
         if body is row and wire.tools is not NOTHING:
             reading.ending, reading.ending_tools = _ending(row, raw_tools), (raw_tools, tools)
     if wire.messages is None:
         raise BadInput("the row has no messages")
     messages = messages_of(wire.messages)
     own_id = row_id(wire.id, place)
+    original = Original(messages, tools, row, body, (), raw_tools)
     if wire.expected_output is NOTHING or bytes(wire.expected_output) == b"null":
-        return Conversation(own_id, messages, tools, (), raw_tools, place, row, body)
+        return Conversation(own_id, messages, tools, place, original)
     calls = _expected(wire.expected_output)
     return Case(
         own_id,
         messages,
         tools,
-        (),
-        raw_tools,
         place,
-        row,
-        body,
+        original,
         expected=tuple([read_call_text(bytes(call)) for call in calls]),
         raw_expected=calls,
         source=_source(wire.source),
@@ -91,9 +93,14 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
 
 
 def write(conversation: Conversation) -> bytes:
-    """One line: `messages` and `tools`; for a case also what is expected and where it was cut from."""
+    """One line: `messages` and `tools`; for a decision point also what is expected and where it was cut from.
+
+    A scenario, which has no messages, raises `BadInput`.
+    """
+    if isinstance(conversation, Case) and conversation.is_scenario:
+        raise BadInput(f"{conversation.id} is a scenario: it cannot be written as a chat, but as 'scenarios'")
     pieces: list[Text] = [b'{"id":', _encode(conversation.id), b',"messages":[', b",".join(message_texts(conversation))]
-    pieces += (b'],"tools":', conversation.raw_tools)
+    pieces += (b'],"tools":', tools_text(conversation))
     if isinstance(conversation, Case):
         calls = conversation.raw_expected or [call_text(call) for call in conversation.expected]
         pieces += (b',"expected_output":{"role":"assistant","tool_calls":[', b",".join(calls), b"]}")
@@ -137,9 +144,11 @@ def _decode(row: bytes | Raw, where: str = "") -> _UsualRow | _AnyRow:
 
 def _expected(text: Raw) -> list[Raw]:
     try:
-        return _decode_expected(text).tool_calls or []
+        wire = _decode_expected(text)
     except msgspec.ValidationError as error:
         raise BadInput(field_problem(str(error), "expected_output")) from None
+    older = [wire.function_call] if wire.function_call is not NOTHING and bytes(wire.function_call) != b"null" else []
+    return [*(wire.tool_calls or []), *older]
 
 
 def _source(given: Any) -> Source | None:

@@ -3,15 +3,17 @@ expected_function_calls`). Each is a case without messages; a scenario without i
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
 from callmark.calls.shapes import read_call_text
 from callmark.calls.strict import dump
+from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats.dialect import Dialect, Reading, row_id
-from callmark.types import Call, Case, Conversation, Place
+from callmark.types import Call, Case, Conversation, Original, Place
 
 
 class _Row(Struct):
@@ -40,10 +42,8 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
         row_id(wire.id, place),
         (),
         tools,
-        (),
-        raw_tools,
         place,
-        row,
+        Original((), tools, row, b"", (), raw_tools),
         expected=tuple([read_call_text(bytes(call)) for call in wire.expected_function_calls]),
         raw_expected=tuple(wire.expected_function_calls),
         instructions=wire.instructions,
@@ -59,7 +59,7 @@ def write(conversation: Conversation) -> bytes:
     if not isinstance(conversation, Case) or not conversation.is_scenario:
         raise BadInput(f"{conversation.id} is not a scenario: it has no instructions for a user")
     calls = conversation.raw_expected or [Raw(_call(call)) for call in conversation.expected]
-    fields = {
+    fields: dict[str, Any] = {
         "id": conversation.id,
         "description": conversation.description,
         "scenarioType": conversation.scenario_type,
@@ -67,7 +67,11 @@ def write(conversation: Conversation) -> bytes:
         "instructions": conversation.instructions,
         "expected_function_calls": calls,
     }
-    return msgspec.json.encode(fields if conversation.group is None else {**fields, "group": conversation.group})
+    if conversation.group is not None:
+        fields["group"] = conversation.group
+    if conversation.tools:
+        fields["tools"] = Raw(tools_text(conversation))
+    return msgspec.json.encode(fields)
 
 
 def _call(call: Call) -> bytes:

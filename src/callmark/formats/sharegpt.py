@@ -8,7 +8,6 @@ What stands in <tool_call> and is no call is kept as a malformed one, an unclose
 stand beside name and arguments, `<` inside the JSON is escaped, and a tag that the assistant only talks about gets a backslash.
 """
 
-import ast
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -19,9 +18,10 @@ from msgspec import Raw, Struct
 from callmark.calls.messages import RESULT_ROLES, call_text, read_messages
 from callmark.calls.shapes import read_call
 from callmark.calls.strict import NotStrict, dump, parse, scrub
+from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats.dialect import Dialect, Reading, row_id
-from callmark.types import Call, Conversation, Message, Place, Tool
+from callmark.types import Call, Case, Conversation, Message, Original, Place, Tool
 
 _ROLES = {
     "human": "user",
@@ -53,21 +53,25 @@ class _Turn(Struct):
 
 
 class _Row(Struct):
-    conversations: list[_Turn]
+    conversations: Raw
     tools: Raw = Raw(b"")
     system: str | None = None
     id: Any = None
 
 
 _decode = msgspec.json.Decoder(_Row).decode
+_decode_turns = msgspec.json.Decoder(list[_Turn]).decode
 _encode = msgspec.json.Encoder().encode
 
 
 def read(row: bytes, place: Place, reading: Reading) -> Conversation:
     """The conversation of a row, its messages turned into OpenAI's form."""
     wire = _decode(row)
+    turns = _decode_turns(wire.conversations)
+    if turns and all(turn.role is not None and turn.speaker is None for turn in turns):
+        return _openai_turns(wire, place, row, reading)
     fields: list[dict[str, Any]] = [{"role": "system", "content": wire.system}] if wire.system else []
-    for index, turn in enumerate(wire.conversations):
+    for index, turn in enumerate(turns):
         speaker = turn.speaker or turn.role
         if speaker is None:
             raise BadInput(f"conversations[{index}] does not say who speaks: it has no 'from'")
@@ -78,15 +82,28 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
     raw_tools, tools = reading.tools(bytes(wire.tools))
     if not tools:
         raw_tools, tools = _tools_in(messages, reading)
-    return Conversation(row_id(wire.id, place), messages, tools, texts, raw_tools, place, row)
+    return Conversation(row_id(wire.id, place), messages, tools, place, Original(messages, tools, row, b"", texts, raw_tools))
+
+
+def _openai_turns(wire: _Row, place: Place, row: bytes, reading: Reading) -> Conversation:
+    """Turns that are messages in OpenAI's form under another name."""
+    messages = read_messages(wire.conversations)
+    raw_tools, tools = reading.tools(bytes(wire.tools))
+    body = b'{"messages":' + bytes(wire.conversations) + b"}"
+    return Conversation(row_id(wire.id, place), messages, tools, place, Original(messages, tools, row, body, (), raw_tools))
 
 
 def write(conversation: Conversation) -> bytes:
-    """One line in this dialect; no call, id or result is lost."""
+    """One line in this dialect; no call, id or result is lost. A case, whose expected calls it could not hold, raises `BadInput`."""
+    if isinstance(conversation, Case):
+        raise BadInput(f"{conversation.id} is a case: ShareGPT has no place for what is expected")
+    for index, message in enumerate(conversation.messages):
+        if message.calls and message.role != "assistant":
+            raise BadInput(f"{conversation.id}: messages[{index}] calls a tool as {message.role}, in ShareGPT only the assistant can")
     turns = [{"from": _SPEAKERS.get(message.role, message.role), "value": _value(message)} for message in conversation.messages]
     fields: dict[str, Any] = {"id": conversation.id, "conversations": turns}
     if conversation.tools:
-        fields["tools"] = Raw(conversation.raw_tools)
+        fields["tools"] = Raw(tools_text(conversation))
     return _encode(fields)
 
 
@@ -125,6 +142,8 @@ def _literal(text: str) -> Any:
         pass
     if len(text) > _LONGEST_LITERAL:
         return None
+    import ast
+
     try:
         value = ast.literal_eval(text.strip())
         return value if parse(dump(value)) == value else None  # infinity, bytes and sets are nothing that JSON has
