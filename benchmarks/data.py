@@ -73,7 +73,10 @@ def main() -> int:
         path = Path(folder, "big.jsonl")
         size = repeat_into(path, Path(options.source), options.megabytes * 1_000_000)
         print(f"{size / 1e6:,.0f} MB of {options.source}, best of {options.repeat}")
-        return report(measure(str(path), folder, options.repeat), size)
+        limits = LIMITS if "retail" in options.source else {}
+        if not limits:
+            print("(the limits are for the retail file, whose rows are 23 KB; these have others)")
+        return report(measure(str(path), folder, options.repeat), size, limits)
 
 
 def default_source() -> str:
@@ -158,11 +161,11 @@ def plain(path: str) -> tuple[int, int]:
     return turns, calls
 
 
-def report(best: dict[str, float], size: int) -> int:
+def report(best: dict[str, float], size: int, limits: dict[str, float]) -> int:
     missed = 0
     for name, seconds in best.items():
         ratio = seconds / best["floor"]
-        limit = LIMITS.get(name)
+        limit = limits.get(name)
         verdict = "" if limit is None else f"  at most {limit:g}: {'held' if ratio <= limit else 'NOT HELD'}"
         missed += limit is not None and ratio > limit
         speed = f"{seconds:7.2f} s  {size / seconds / 1e6:8,.0f} MB/s"

@@ -4,6 +4,7 @@ import io
 import re
 from pathlib import Path
 
+import msgspec
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.text import Text
@@ -18,12 +19,12 @@ DATA = Path(callmark.__file__).parent / "demo" / "hotel.jsonl"
 
 
 def main() -> None:
-    console = Console(file=io.StringIO(), record=True, width=112, highlight=False, markup=False)
+    console = Console(file=io.StringIO(), record=True, width=132, highlight=False, markup=False)
     report = callmark.lint(callmark.load(DATA))
-    shown = [finding for finding in report.findings if finding.code in ("malformed_call", "schema_violation", "invented_value")]
     console.print(Text("$ callmark lint hotel.jsonl", style="bold"))
-    named = [callmark.Finding(one.code, one.severity, one.sentence, "hotel.jsonl", one.line, one.row_id, one.message) for one in shown]
-    show_findings(console, type(report)(report.rows, {code: 1 for code in report.summary if code in {one.code for one in named}}, named))
+    show_findings(
+        console, msgspec.structs.replace(report, findings=[msgspec.structs.replace(one, file="hotel.jsonl") for one in report.findings])
+    )
     console.print()
     wanted = [rules.require("find_guest_* > get_guest(guest_id=$result)"), rules.grounded(), rules.clean()]
     *_, (_, _, kept) = rules.judge(callmark.load(DATA), wanted)

@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import callmark
-from callmark.calls.values import exact
+from callmark.calls.values import exact, without_defaults
 from callmark.errors import BadInput
 from callmark.types import Call, Conversation, Message, Tool
 from tests.conftest import Cli
@@ -46,10 +47,12 @@ def test_tagged_calls_of_every_shape_keep_their_arguments(tmp_path: Path, inside
     [
         ["filter", "x.jsonl", "-o", "y.jsonl", "--min-calls", "1", "--rejects", "y.jsonl"],
         ["filter", "x.jsonl", "-o", "y.jsonl", "--min-calls", "1", "--rejects", "./x.jsonl"],
-        ["expand", "x.jsonl", "-o", "y.jsonl", "--rejects", "x.jsonl"],
-        ["stats", "x.jsonl", "--rejects", "x.jsonl"],
-        ["lint", "x.jsonl", "--rejects", "x.jsonl"],
-        ["show", "x.jsonl", "--rejects", "x.jsonl"],
+        ["filter", "x.jsonl", "-o", "-", "--min-calls", "1", "--rejects", "-"],
+        ["expand", "x.jsonl", "-o", "x.jsonl"],
+        ["expand", "x.jsonl", "-o", "y.jsonl", "--skip-bad", "--rejects", "x.jsonl"],
+        ["stats", "x.jsonl", "--skip-bad", "--rejects", "x.jsonl"],
+        ["lint", "x.jsonl", "--skip-bad", "--rejects", "x.jsonl"],
+        ["show", "x.jsonl", "--skip-bad", "--rejects", "x.jsonl"],
     ],
 )
 def test_rejects_never_take_the_place_of_something_else(
@@ -62,6 +65,15 @@ def test_rejects_never_take_the_place_of_something_else(
     assert done.status == 2
     assert "cannot be both" in done.err
     assert path.read_bytes() == before
+
+
+def test_rejects_of_an_earlier_run_are_not_emptied_by_a_command_that_fails(cli: Cli, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.jsonl"
+    kept.write_text("before")
+    assert cli("stats", tmp_path / "nowhere.jsonl", "--skip-bad", "--rejects", kept).status == 2
+    assert kept.read_text() == "before"
+    assert cli("stats", write_rows(tmp_path / "x.jsonl", GOOD), "--skip-bad", "--rejects", kept).status == 0
+    assert kept.read_text() == ""
 
 
 def test_when_every_row_is_bad_the_rejects_are_kept_and_the_first_reason_is_said(cli: Cli, tmp_path: Path) -> None:
@@ -377,3 +389,108 @@ def test_lone_surrogates_made_in_python_are_written_out_or_refused(
     else:
         callmark.write([conversation], tmp_path / "x.jsonl", dialect=dialect)
         assert "\\ud800" in json.dumps(json.loads((tmp_path / "x.jsonl").read_text(encoding="utf-8")))
+
+
+def test_lone_surrogates_in_an_arguments_object_make_a_malformed_call(tmp_path: Path) -> None:
+    text = '{"messages": [{"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": {"a": "\\ud800"}}}]}]}'
+    (read,) = callmark.load(write_rows(tmp_path / "x.jsonl", text))
+    assert (read.calls[0].name, read.calls[0].malformed) == ("f", "arguments: a lone surrogate")
+
+
+def test_what_was_changed_in_python_is_written_as_it_is_now(tmp_path: Path) -> None:
+    read = next(iter(callmark.load(write_rows(tmp_path / "x.jsonl", {**GOOD, "tools": [{"name": "f"}]}))))
+    changed = msgspec.structs.replace(read, messages=read.messages[:1], tools=(Tool("new"),))
+    for dialect in ("openai", "sharegpt"):
+        callmark.write([changed, Conversation("made", read.messages, (Tool("own"),))], tmp_path / "y.jsonl", dialect=dialect)
+        one, other = callmark.load(tmp_path / "y.jsonl")
+        assert ([tool.name for tool in one.tools], len(one.messages)) == (["new"], 1)
+        assert ([tool.name for tool in other.tools], len(other.messages)) == (["own"], 3)
+
+
+def test_what_a_dialect_cannot_hold_is_refused(tmp_path: Path) -> None:
+    case = callmark.Case("c", (Message("user", "x"),), expected=(Call("f"),))
+    scenario = callmark.Case("s", instructions="You are Ann.", expected=(Call("f"),), tools=(Tool("f"),))
+    odd = Conversation("o", (Message("user", "x", (Call("f"),)),))
+    for row_, dialect in ((case, "sharegpt"), (odd, "sharegpt"), (scenario, "openai"), (case, "scenarios")):
+        with pytest.raises(BadInput):
+            callmark.write([row_], tmp_path / "x.jsonl", dialect=dialect)
+    callmark.write([scenario], tmp_path / "x.jsonl", dialect="scenarios")
+    assert [tool.name for tool in next(iter(callmark.load(tmp_path / "x.jsonl"))).tools] == ["f"]
+
+
+def test_calls_in_other_places_are_read_or_refused_never_lost(tmp_path: Path) -> None:
+    parts = row({"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "f", "input": {}}]})
+    with pytest.raises(BadInput, match="a part of type tool_use: that is Anthropic's form"):
+        list(callmark.load(write_rows(tmp_path / "x.jsonl", parts)))
+    turns = {
+        "conversations": [
+            {"role": "assistant", "content": None, "tool_calls": [call("f")]},
+            {"role": "tool", "tool_call_id": "c1", "content": "ok"},
+        ]
+    }
+    (read,) = callmark.load(write_rows(tmp_path / "x.jsonl", turns))
+    assert [made.name for made in read.calls] == ["f"]
+    assert read.messages[1].tool_call_id == "c1"
+    older = {**row(user("x")), "expected_output": {"function_call": {"name": "f", "arguments": "{}"}}}
+    (case,) = callmark.load(write_rows(tmp_path / "x.jsonl", older))
+    assert isinstance(case, callmark.Case)
+    assert [made.name for made in case.expected] == ["f"]
+    (wrapped,) = callmark.load(write_rows(tmp_path / "x.jsonl", {"item": row(user("x")), "tools": [{"name": "outer"}]}))
+    assert [tool.name for tool in wrapped.tools] == ["outer"]
+
+
+def test_a_case_is_the_same_in_memory_and_after_writing(tmp_path: Path) -> None:
+    talk = Conversation("t", (Message("user", "x"), Message("assistant", "", (Call("f", {"a": {"$any": True}}, "1"),))))
+    (cut,) = callmark.expand([talk])
+    callmark.write([cut], tmp_path / "x.jsonl")
+    (read,) = callmark.load(tmp_path / "x.jsonl")
+    assert isinstance(read, callmark.Case)
+    assert cut.expected == read.expected == (Call("f", {"a": {"$literal": {"$any": True}}}, "1"),)
+
+
+def test_several_files_are_told_apart(tmp_path: Path) -> None:
+    one, two = write_rows(tmp_path / "one.jsonl", GOOD), write_rows(tmp_path / "two.jsonl", {**GOOD, "tools": [{"name": "f"}]}, GOOD)
+    from callmark.data.lint import Linter
+
+    linter = Linter()
+    for path in (one, two):
+        for each in callmark.load(path):
+            linter.add(each)
+    sentences = [finding.sentence for finding in linter.report().findings]
+    assert sentences == [f"the row is an exact copy of {one}, line 1"]
+
+
+def test_calls_may_stay_open_only_at_the_very_end(tmp_path: Path) -> None:
+    open_end = row(user("x"), assistant(call("f", {}, "1"), call("g", {}, "2")), result("ok", "1"))
+    assert callmark.lint(callmark.load(write_rows(tmp_path / "x.jsonl", open_end))).findings == []
+    goes_on = row(*open_end["messages"], assistant(text="so"), user("and?"))
+    (finding,) = callmark.lint(callmark.load(write_rows(tmp_path / "x.jsonl", goes_on))).findings
+    assert (finding.code, finding.call) == ("missing_result", "g")
+
+
+def test_refusals_are_said_and_calls_without_ids_do_not_share_one(tmp_path: Path) -> None:
+    talk = row(
+        user("x"),
+        {"role": "assistant", "content": None, "refusal": "I will not."},
+        assistant({"function": {"name": "f"}}, {"id": "", "function": {"name": "f"}}),
+    )
+    assert callmark.lint(callmark.load(write_rows(tmp_path / "x.jsonl", talk))).findings == []
+
+
+def test_a_rule_given_twice_is_one_rule(cli: Cli, tmp_path: Path) -> None:
+    done = cli("filter", write_rows(tmp_path / "x.jsonl", GOOD), "-o", tmp_path / "y", "--tool", "f", "--tool", "f", "--json")
+    assert json.loads(done.out)["alone"] == {"tool f": 1}
+
+
+def test_older_functions_are_written_as_tools(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "x.jsonl", {**GOOD, "functions": [{"name": "f", "parameters": {}}]})
+    callmark.write(callmark.expand(callmark.load(path)), tmp_path / "y.jsonl")
+    assert json.loads((tmp_path / "y.jsonl").read_text())["tools"][0]["function"]["name"] == "f"
+
+
+def test_null_and_defaults_behind_references_equal_being_left_out() -> None:
+    parameters = {
+        "properties": {"a": {"$ref": "#/$defs/nullable"}, "b": {"const": None}, "c": {"$ref": "#/$defs/ten"}},
+        "$defs": {"nullable": {"type": ["string", "null"]}, "ten": {"type": "integer", "default": 10}},
+    }
+    assert without_defaults({"a": None, "b": None, "c": 10}, parameters) == {"a": None, "b": None}

@@ -10,3 +10,7 @@ class BadInput(Exception):  # noqa: N818 - the name is what the user is told
     def __init__(self, sentence: str, hint: str = "") -> None:
         super().__init__(sentence)
         self.hint = hint
+
+
+class BrokenRow(BadInput):
+    """A row cannot be read. Whoever reads it may go on without it."""

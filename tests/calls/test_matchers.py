@@ -1,3 +1,4 @@
+import contextlib
 from typing import Any
 
 import pytest
@@ -106,10 +107,8 @@ ANY_VALUE = st.recursive(
 def test_no_matcher_raises_on_any_value(expected: Any, actual: Any) -> None:
     agrees(expected, actual)
     agrees(expected, actual, "similar")
-    try:
+    with contextlib.suppress(BadInput):
         check(expected)
-    except BadInput as problem:
-        assert str(problem)
 
 
 def test_patterns_end_in_bounded_time() -> None:

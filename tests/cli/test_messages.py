@@ -105,11 +105,17 @@ def test_lint_reports_bad_rows_as_findings_when_they_are_skipped(cli: Cli, tmp_p
             "the pattern 'a >' cannot be read: at character 4 stands the end, a tool's name was expected.",
         ),
         (["show", "x.jsonl", "--row", "1", "--most-calls"], "only one of them can be given."),
-        (["show", "x.jsonl", "--row", "9"], "none of the 1 rows has number 9."),
-        (["show", "x.jsonl", "--id", "z"], "none of the 1 rows has id 'z'."),
-        (["show", "x.jsonl", "--search", "zebra"], "none of the 1 rows has 'zebra' in it."),
+        (["show", "x.jsonl", "--row", "9"], "x.jsonl has no row 9: it has 1 row."),
+        (["show", "x.jsonl", "--id", "z"], "of 1 row none has the id 'z'."),
+        (["show", "x.jsonl", "--search", "zebra"], "of 1 row none has 'zebra' in it."),
         (["expand", "x.jsonl", "-o", "."], ". is a directory, a file to write was expected."),
         (["expand", "x.jsonl", "-o", "x.jsonl/y"], "x.jsonl/y cannot be written: "),
+        (["stats", "x.jsonl", "--rejects", "y.jsonl"], "--rejects keeps rows that are skipped, so it needs --skip-bad."),
+        (
+            ["filter", "x.jsonl", "-o", "y.jsonl", "--require", "a(x=$result)"],
+            "there is no step before the first, so $result is nothing there.",
+        ),
+        (["filter", "x.jsonl", "-o", "y.jsonl", "--require", "a > b(x=$results)"], "stands '$results)', a value or $result was expected."),
         (["stats", "x.jsonl", "--tools", "nowhere.json"], "there is no file nowhere.json."),
         (["stats", "x.jsonl", "--tools", "x.jsonl"], "x.jsonl: tools is not a list, a list of tools was expected."),
     ],
@@ -149,7 +155,7 @@ def test_standard_input_and_output(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "callmark"]
     cut = subprocess.run([*command, "expand", "-", "-o", "-"], input=line, capture_output=True, text=True, check=True)
     assert json.loads(cut.stdout)["expected_output"]["tool_calls"][0]["function"]["name"] == "f"
-    assert "1 decision points → standard output" in cut.stderr
+    assert "1 decision point → standard output" in cut.stderr
     counted = subprocess.run([*command, "stats", "-", "--json"], input=line, capture_output=True, text=True, check=True)
     assert json.loads(counted.stdout)["tool_calls"]["total"] == 1
 

@@ -158,7 +158,7 @@ def test_what_is_not_kept_is_kept_with_its_reasons(cli: Cli, tmp_path: Path) -> 
     path = write_rows(tmp_path / "x.jsonl", good, bad)
     out, rejects = tmp_path / "out.jsonl", tmp_path / "rejects.jsonl"
     done = cli("filter", path, "-o", out, "--min-calls", "1", "--rejects", rejects)
-    assert "1 rows → " in done.out
+    assert "1 row → " in done.out
     assert json.loads(out.read_text()) == good
     assert json.loads(rejects.read_text()) == {"file": str(path), "line": 2, "reason": ["min-calls 1"], "row": bad}
 
@@ -167,7 +167,8 @@ def test_counts_of_expand(cli: Cli, tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", row(user("a"), assistant(call("f", "{"), text="so"), user("b"), assistant(text="bye")))
     told = json.loads(cli("expand", path, "-o", tmp_path / "e.jsonl", "--abstain", "--wrap", "item", "--json").out)
     counts = {"conversations": 1, "decision_points": 2, "abstentions": 1, "end_in_assistant": 1, "malformed": 1}
-    assert told == {"file": str(path), "out": str(tmp_path / "e.jsonl"), **counts}
+    read = {"dialect": "openai", "bad_rows": 0, "mended_rows": 0}
+    assert told == {"file": str(path), "out": str(tmp_path / "e.jsonl"), **read, **counts}
     records = [json.loads(line) for line in (tmp_path / "e.jsonl").read_text().splitlines()]
     assert [list(record) for record in records] == [["item"], ["item"]]
     assert (

@@ -30,7 +30,7 @@ def test_a_clean_row_has_nothing(tmp_path: Path) -> None:
             "get_weather is malformed: arguments: the JSON text is cut off",
         ),
         ([assistant(5), result("x", None)], "malformed_call", "a call is malformed: not an object"),
-        ([assistant(call("get_news")), result("x")], "unknown_tool", "get_news is not in the list of 1 tools"),
+        ([assistant(call("get_news")), result("x")], "unknown_tool", "get_news is not in the list of 1 tool"),
         ([assistant(call("get_weather", {"city": 5})), result("5")], "schema_violation", 'get_weather: city: 5 is not of type "string"'),
         ([assistant(call("get_weather")), result("x")], "schema_violation", 'get_weather: "city" is a required property'),
         ([assistant(call("get_weather", {"city": "Bonn", "unit": "kelvin"})), result("x")], "schema_violation", "kelvin"),
@@ -124,7 +124,7 @@ def test_tools_that_change_and_tools_never_used(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", CLEAN, row(user("b"), tools=[WEATHER, other]), row(user("c"), tools=[other, WEATHER]))
     report = callmark.lint(callmark.load(path))
     assert [(one.code, one.severity, one.sentence) for one in report.findings] == [
-        ("tools_change", "info", "the tool list changes between rows, first in line 2 (new: get_news)"),
+        ("tools_change", "info", "the tool list changes between rows, first here (new: get_news)"),
         ("unused_tool", "info", "get_news is listed and never called"),
     ]
     assert report.summary == {"tools_change": 1, "unused_tool": 1}

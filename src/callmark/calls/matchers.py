@@ -16,7 +16,7 @@ from callmark.calls.ratio import ratio as alike
 from callmark.calls.strict import NotStrict, parse
 from callmark.calls.words import words
 from callmark.errors import BadInput
-from callmark.nearest import nearest
+from callmark.wording import nearest
 
 Same = Callable[[Any, Any], bool]
 

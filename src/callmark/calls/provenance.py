@@ -18,9 +18,9 @@ from msgspec import Struct
 from callmark.calls.dates import dates_in, same_date, written_date
 from callmark.calls.messages import RESULT_ROLES
 from callmark.calls.schema import below, path_text
-from callmark.calls.strict import NotStrict, parse, strings_and_numbers
+from callmark.calls.strict import NotStrict, dump, parse, strings_and_numbers
 from callmark.calls.values import exact
-from callmark.calls.words import bare
+from callmark.calls.words import bare, words
 from callmark.types import Call, Message, Tool
 
 DERIVED = ("calculate", "think")  # tools whose arguments are worked out, not quoted
@@ -59,7 +59,8 @@ class Sources:
     def find(self, value: str | int | float) -> int | None:
         """The index of the first message that the value stands in; None when it stands in none."""
         if not isinstance(value, str):
-            return self._first(lambda text: text.has_number(value))
+            spelled = dump(value)
+            return self._first(lambda text: text.has(spelled) or text.has_number(value))
         needle = _fold(value)
         if not needle:
             return self._texts[0].index if self._texts else 0
@@ -69,9 +70,9 @@ class Sources:
             return self._first(lambda text: text.has_number(number))
         if (day := written_date(value)) is not None:
             return self._first(lambda text: text.has_date(day))
-        pieces = value.split()
-        if len(pieces) < LONG:
+        if len(words(value)) < LONG:
             return None
+        pieces = value.split()
         first: int | None = None
         for piece in {bare(_fold(piece)): None for piece in pieces if any(character.isdigit() for character in piece)}:
             source = self._first(lambda text, word=piece: word in text.words)

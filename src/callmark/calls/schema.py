@@ -30,13 +30,13 @@ def required(parameters: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(name for name in found if isinstance(name, str)) if isinstance(found, list) else frozenset()
 
 
-def admits_null(schema: Any, root: Mapping[str, Any] | None = None) -> bool:
+def admits_null(schema: Any, root: Mapping[str, Any]) -> bool:
     """Whether null is among what the schema takes. A schema without any type takes everything."""
-    for part in variants(schema, root if root is not None else schema if isinstance(schema, dict) else {}):
+    for part in variants(schema, root):
         kind = part.get("type")
         if kind == "null" or (isinstance(kind, list) and "null" in kind) or part.get("nullable") is True:
             return True
-        if "enum" in part and isinstance(part["enum"], list) and None in part["enum"]:
+        if (isinstance(part.get("enum"), list) and None in part["enum"]) or ("const" in part and part["const"] is None):
             return True
         if kind is None and not any(key in part for key in ("enum", "const", "$ref", *_COMBINED)):
             return True

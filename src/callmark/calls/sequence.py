@@ -157,7 +157,7 @@ def _read_step(text: str, at: int, gap: Literal["first", "next", "later"]) -> tu
             key = _ARGUMENT.match(text, at)
             if not key:
                 raise _cannot_read(text, at, "argument=value")
-            wanted, at = _read_wanted(text, key.end())
+            wanted, at = _read_wanted(text, key.end(), first=gap == "first")
             arguments.append((key["key"], wanted))
             at = _skip_space(text, at)
             if at < len(text) and text[at] == ",":
@@ -168,7 +168,7 @@ def _read_step(text: str, at: int, gap: Literal["first", "next", "later"]) -> tu
     return Step(found["name"], tuple(arguments), gap), at
 
 
-def _read_wanted(text: str, at: int) -> tuple[Wanted, int]:
+def _read_wanted(text: str, at: int, *, first: bool) -> tuple[Wanted, int]:
     for end in _ends(text, at):
         try:
             return Wanted("value", parse(text[at:end])), end
@@ -178,8 +178,15 @@ def _read_wanted(text: str, at: int) -> tuple[Wanted, int]:
     word = bare[0].strip() if bare else ""
     if not bare or not word:
         raise _cannot_read(text, at, "a value")
+    if word == RESULT and first:
+        raise BadInput(
+            f"the pattern {text!r} cannot be read: there is no step before the first, so {RESULT} is nothing there",
+            f"For example: {EXAMPLE}",
+        )
     if word == RESULT:
         return Wanted("result"), bare.end()
+    if word.startswith("$"):
+        raise _cannot_read(text, at, f"a value or {RESULT}")
     return (Wanted("glob", word) if "*" in word or "?" in word else Wanted("value", word)), bare.end()
 
 

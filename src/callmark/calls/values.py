@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from callmark.calls.matchers import is_matcher, matches, optional
-from callmark.calls.schema import admits_null, properties, required
+from callmark.calls.schema import admits_null, properties, required, variants
 from callmark.calls.strict import NotStrict, parse
 from callmark.calls.words import words
 
@@ -43,7 +43,11 @@ def without_defaults(arguments: Mapping[str, Any], parameters: Mapping[str, Any]
     if not known:
         return arguments
     needed = required(parameters)
-    return {key: value for key, value in arguments.items() if key not in known or not _equals_leaving_out(value, known[key], key in needed)}
+    return {
+        key: value
+        for key, value in arguments.items()
+        if key not in known or not _equals_leaving_out(value, known[key], key in needed, parameters)
+    }
 
 
 def _compare(expected: Any, actual: Any, rule: Rule, patterns: bool) -> bool:
@@ -103,12 +107,12 @@ def _same_as_text(value: Any, text: str, rule: Rule, patterns: bool = False) -> 
     return not isinstance(read, str) and _same(value, read, rule, patterns)
 
 
-def _equals_leaving_out(value: Any, schema: Any, needed: bool) -> bool:
+def _equals_leaving_out(value: Any, schema: Any, needed: bool, root: Mapping[str, Any]) -> bool:
     if not isinstance(schema, dict):
         return False
-    if "default" in schema and exact(schema["default"], value):
+    if any("default" in part and exact(part["default"], value) for part in variants(schema, root)):
         return True
-    return value is None and not needed and not admits_null(schema)
+    return value is None and not needed and not admits_null(schema, root)
 
 
 def _normal(text: str) -> str:

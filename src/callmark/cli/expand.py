@@ -5,7 +5,8 @@ from typing import cast
 
 import click
 
-from callmark.cli.reading import Reader, reading_options, refuse_same_file, tracked
+from callmark.cli.reading import Reader, reading_options, refuse_rejects_alone, refuse_same_file, tracked
+from callmark.wording import counted
 
 
 @click.command(name="expand", short_help="Cut conversations into decision points: given the talk so far, which call comes next?")
@@ -46,8 +47,8 @@ def command(
     from callmark.formats.openai import write
 
     counts = {"conversations": 0, "decision_points": 0, "abstentions": 0, "end_in_assistant": 0, "malformed": 0}
-    refuse_same_file(out=out, rejects=rejects)
-    refuse_same_file(file=file, rejects=rejects)
+    refuse_rejects_alone(rejects, skip_bad)
+    refuse_same_file(file=file, out=out, rejects=rejects)
     with (
         Reader(dialect=dialect, tools=tools, skip_bad=skip_bad, rejects=rejects) as reader,
         reader.open(file) as dataset,
@@ -63,7 +64,7 @@ def command(
     if as_json:
         import msgspec
 
-        click.echo(msgspec.json.encode({"file": dataset.name, "out": scrub(out), **counts}), err=out == "-")
+        click.echo(msgspec.json.encode({"file": dataset.name, "out": scrub(out), **dataset.counts(), **counts}), err=out == "-")
         return
     from callmark.reporting.headline import show_head
     from callmark.reporting.safety import safe
@@ -71,7 +72,9 @@ def command(
 
     screen = console(sys.stderr if out == "-" else None)
     show_head(screen, dataset, counts["conversations"])
-    screen.print(f"{output.lines:,} decision points → {safe(out) if out != '-' else 'standard output'}", style="bold", soft_wrap=True)
+    screen.print(
+        f"{counted(output.lines, 'decision point')} → {safe(out) if out != '-' else 'standard output'}", style="bold", soft_wrap=True
+    )
     for key, sentence in _NOTES.items():
         if counts[key]:
             screen.print(f"  {counts[key]:,} {sentence}", style="dim")

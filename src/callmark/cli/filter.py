@@ -4,6 +4,7 @@ import click
 
 from callmark.cli.reading import Reader, reading_options, refuse_same_file, say, tracked
 from callmark.errors import BadInput
+from callmark.wording import counted
 
 
 @click.command(name="filter", short_help="Keep good rows: by sequence, consistency, grounding, size.")
@@ -14,10 +15,10 @@ from callmark.errors import BadInput
 @click.option("--consistent", multiple=True, metavar="ARG", help="Every call that gives ARG gives the same value.")
 @click.option("--grounded", is_flag=True, help="No argument value is invented.")
 @click.option("--clean", is_flag=True, help="Lint finds no error in the row.")
-@click.option("--min-calls", type=click.IntRange(min=0), metavar="N")
-@click.option("--max-calls", type=click.IntRange(min=0), metavar="N")
-@click.option("--min-turns", type=click.IntRange(min=0), metavar="N")
-@click.option("--max-turns", type=click.IntRange(min=0), metavar="N")
+@click.option("--min-calls", type=click.IntRange(min=0), metavar="N", help="At least N calls.")
+@click.option("--max-calls", type=click.IntRange(min=0), metavar="N", help="At most N calls.")
+@click.option("--min-turns", type=click.IntRange(min=0), metavar="N", help="At least N messages.")
+@click.option("--max-turns", type=click.IntRange(min=0), metavar="N", help="At most N messages.")
 @click.option("--tool", multiple=True, metavar="GLOB", help="Calls a tool of that name.")
 @click.option("--no-tool", multiple=True, metavar="GLOB", help="Calls no tool of that name.")
 @click.option("--json", "as_json", is_flag=True, help="What each rule kept, for machines.")
@@ -83,7 +84,7 @@ def command(
     if as_json:
         import msgspec
 
-        told = msgspec.json.encode({"file": dataset.name, "out": scrub(out), **msgspec.to_builtins(kept)})
+        told = msgspec.json.encode({"file": dataset.name, "out": scrub(out), **dataset.counts(), **msgspec.to_builtins(kept)})
         click.echo(told, err=out == "-")
         return
     import sys
@@ -100,6 +101,6 @@ def command(
     if out != "-":
         screen.print()
         rest = f" · {kept.rows - kept.together:,} → {safe(rejects)}" if rejects else ""
-        screen.print(f"{kept.together:,} rows → {safe(out)}{rest}", soft_wrap=True)
+        screen.print(f"{counted(kept.together, 'row')} → {safe(out)}{rest}", soft_wrap=True)
     if not kept.together:
         say("callmark: no row is kept.")

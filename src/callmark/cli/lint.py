@@ -2,7 +2,7 @@
 
 import click
 
-from callmark.cli.reading import Reader, reading_options, refuse_same_file, tracked
+from callmark.cli.reading import Reader, reading_options, refuse_rejects_alone, refuse_same_file, tracked
 from callmark.errors import BadInput
 
 
@@ -32,6 +32,7 @@ def command(
     from callmark.data.lint import Linter
 
     linter = Linter()
+    refuse_rejects_alone(rejects, skip_bad)
     for path in files:
         refuse_same_file(file=path, rejects=rejects)
     if files.count("-") > 1:
@@ -51,7 +52,8 @@ def command(
     if as_json:
         import msgspec
 
-        click.echo(msgspec.json.encode(report))
+        told = [{"file": dataset.name, **dataset.counts()} for dataset in datasets]
+        click.echo(msgspec.json.encode({"files": told, **msgspec.to_builtins(report)}))
     else:
         from callmark.reporting.findings import show_findings
         from callmark.reporting.headline import show_head

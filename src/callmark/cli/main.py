@@ -12,9 +12,10 @@ from collections.abc import Sequence
 
 import click
 
-from callmark.errors import BadInput
-from callmark.nearest import nearest
+from callmark.errors import BadInput, BrokenRow
+from callmark.wording import nearest
 
+SKIP_HINT = "Repair it, or pass --skip-bad to go on without it (--rejects FILE keeps such rows)."
 COMMANDS = ("stats", "show", "lint", "filter", "expand", "demo")
 
 
@@ -38,6 +39,7 @@ class Commands(click.Group):
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(package_name="callmark", message="callmark %(version)s")
+@click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error (may stand anywhere).")
 def callmark() -> None:
     """Tells, call by call and with the evidence, whether an agent calls the right tool with the right arguments.
 
@@ -62,7 +64,11 @@ def run(arguments: list[str], *, debug: bool = False) -> int:
     try:
         status = callmark.main(args=arguments, prog_name="callmark", standalone_mode=False)
     except BadInput as error:
-        return _failed(error, str(error), error.hint, debug=debug)
+        hint = error.hint or (SKIP_HINT if isinstance(error, BrokenRow) else "")
+        return _failed(error, str(error), hint, debug=debug)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return 0
     except click.ClickException as error:
         usage = error.ctx.get_usage() if isinstance(error, click.UsageError) and error.ctx else ""
         return _failed(error, error.format_message(), usage, debug=debug)

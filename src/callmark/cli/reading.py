@@ -14,6 +14,7 @@ import msgspec
 from callmark.errors import BadInput
 from callmark.formats import BadRow, Dataset, Output, side_tools
 from callmark.types import Conversation
+from callmark.wording import counted
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 PATIENCE = 1.0  # seconds before a progress bar shows
@@ -51,22 +52,29 @@ class Reader:
         self._tools = tools
         self._skip_bad = skip_bad
         self._on_bad = on_bad
-        self.rejects = Output(rejects)
+        self._rejects = Output(rejects)
+        self._opened = False
         self.bad_rows = 0
 
     def __enter__(self) -> Self:
-        self.rejects.__enter__()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.rejects.__exit__(None, None, None)  # kept even when the command stops: they are the evidence
+        if self._opened or kind is None:  # what was rejected is kept even when the command stops: it is the evidence
+            self._keep(None)
+            self._rejects.__exit__(None, None, None)
         if self.bad_rows:
-            kept = f", kept in {self.rejects.path}" if self.rejects.path else " (--rejects FILE keeps them)"
-            rows = "row" if self.bad_rows == 1 else "rows"
-            click.echo(
-                f"callmark: {self.bad_rows:,} {rows} could not be read and {'was' if self.bad_rows == 1 else 'were'} skipped{kept}.",
-                err=True,
-            )
+            kept = f", kept in {self._rejects.path}" if self._rejects.path else " (--rejects FILE keeps them)"
+            was = "was" if self.bad_rows == 1 else "were"
+            say(f"callmark: {counted(self.bad_rows, 'row')} could not be read and {was} skipped{kept}.")
+
+    def _keep(self, line: bytes | None) -> None:
+        """Write a line of rejects. The file is made with the first, so that one of an earlier run is not emptied for nothing."""
+        if not self._opened:
+            self._rejects.__enter__()
+            self._opened = True
+        if line is not None:
+            self._rejects.line(line)
 
     def open(self, path: str) -> Dataset:
         """The dataset in a file."""
@@ -80,9 +88,9 @@ class Reader:
     def reject(self, row: Conversation, reasons: list[str]) -> None:
         """Keep a row that could be read and is not wanted."""
         place = row.place
-        if self.rejects.path is not None and place is not None:
+        if self._rejects.path is not None and place is not None:
             told = {"file": place.file, place.unit: place.number, "reason": reasons, "row": msgspec.Raw(row.original.row.rstrip())}
-            self.rejects.line(msgspec.json.encode(told))
+            self._keep(msgspec.json.encode(told))
 
     def _bad(self, bad: BadRow) -> None:
         self.bad_rows += 1
@@ -91,7 +99,7 @@ class Reader:
             told["text"] = bad.row.decode().rstrip("\r\n")
         except UnicodeDecodeError:
             told["base64"] = base64.b64encode(bad.row).decode()
-        self.rejects.line(msgspec.json.encode(told))
+        self._keep(msgspec.json.encode(told))
         if self._on_bad is not None:
             self._on_bad(bad)
 
@@ -100,8 +108,8 @@ def refuse_same_file(**files: str | None) -> None:
     """Refuse two of these that are one file: the one written last would take the place of the other."""
     seen: dict[str, str] = {}
     for name, path in files.items():
-        if path is not None and path != "-":
-            other = seen.setdefault(os.path.realpath(path), name)
+        if path is not None and not (path == "-" and name == "file"):
+            other = seen.setdefault(os.path.realpath(path) if path != "-" else path, name)
             if other != name:
                 raise BadInput(f"{path} cannot be both {_WORDS[other]} and {_WORDS[name]}")
 
@@ -109,9 +117,15 @@ def refuse_same_file(**files: str | None) -> None:
 _WORDS = {"file": "what is read", "out": "where the result goes", "rejects": "where the rejects go"}
 
 
-def tracked(dataset: Dataset, *, quiet: bool = False) -> Iterator[Conversation]:
+def refuse_rejects_alone(rejects: str | None, skip_bad: bool) -> None:
+    """Rejects without --skip-bad would stay empty: the first bad row stops the command."""
+    if rejects is not None and not skip_bad:
+        raise BadInput("--rejects keeps rows that are skipped, so it needs --skip-bad")
+
+
+def tracked(dataset: Dataset) -> Iterator[Conversation]:
     """The rows of a dataset, with a progress bar on standard error once it takes longer than a second and someone is looking."""
-    if quiet or not sys.stderr.isatty():
+    if not sys.stderr.isatty():
         yield from dataset
         return
     began = time.monotonic()

@@ -2,9 +2,10 @@
 
 import click
 
-from callmark.cli.reading import Reader, reading_options, refuse_same_file, say, tracked
+from callmark.cli.reading import Reader, reading_options, refuse_rejects_alone, refuse_same_file, say, tracked
 from callmark.errors import BadInput
 from callmark.types import Case, Conversation
+from callmark.wording import counted
 
 
 @click.command(name="show", short_help="One conversation: who spoke, what was called, what came back.")
@@ -39,6 +40,7 @@ def command(
     """
     if sum((number is not None, row_id is not None, most_calls, search is not None)) > 1:
         raise BadInput("--row, --id, --most-calls and --search each pick a row, only one of them can be given")
+    refuse_rejects_alone(rejects, skip_bad)
     refuse_same_file(file=file, rejects=rejects)
     from callmark.reporting.flow import FOLD, found_in, markdown, show_flow
     from callmark.reporting.headline import show_head
@@ -59,8 +61,10 @@ def command(
                 picked = row
                 break
     if picked is None:
-        wanted = f"number {number}" if number else f"id {row_id!r}" if row_id is not None else f"{search!r} in it"
-        raise BadInput(f"{file}: none of the {rows:,} rows has {wanted}", "callmark stats shows what is in a file.")
+        if number is not None:
+            raise BadInput(f"{file} has no row {number}: it has {counted(rows, 'row')}")
+        wanted = f"the id {row_id!r}" if row_id is not None else f"{search!r} in it"
+        raise BadInput(f"{file}: of {counted(rows, 'row')} none has {wanted}", "callmark stats shows what is in a file.")
     if as_json:
         click.echo(picked.original.row.rstrip())
     elif as_markdown:
@@ -71,12 +75,17 @@ def command(
         screen = console()
         calls = _calls(picked)
         show_head(
-            screen, dataset, 1, str(picked.place).rpartition(", ")[2], f"id {picked.id}", f"{len(picked.messages)} messages, {calls} calls"
+            screen,
+            dataset,
+            1,
+            str(picked.place).rpartition(", ")[2],
+            f"id {picked.id}",
+            f"{counted(len(picked.messages), 'message')}, {counted(calls, 'call')}",
         )
         screen.print()
         show_flow(screen, picked, fold=None if full else FOLD)
     if search is not None and hits > 1:
-        say(f"{hits:,} of {rows:,} rows contain {search!r}; this is the first.")
+        say(f"{hits:,} of {counted(rows, 'row')} contain {search!r}; this is the first.")
 
 
 def _calls(row: Conversation) -> int:

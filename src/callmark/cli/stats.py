@@ -2,8 +2,9 @@
 
 import click
 
-from callmark.cli.reading import Reader, reading_options, refuse_same_file, tracked
+from callmark.cli.reading import Reader, reading_options, refuse_rejects_alone, refuse_same_file, tracked
 from callmark.errors import BadInput
+from callmark.wording import counted
 
 
 @click.command(name="stats", short_help="What is in a dataset: lengths, tools, sequences, arguments.")
@@ -19,19 +20,18 @@ def command(files: tuple[str, ...], dialect: str | None, tools: str | None, skip
     """
     from callmark.data.stats import stats
 
+    refuse_rejects_alone(rejects, skip_bad)
     for path in files:
         refuse_same_file(file=path, rejects=rejects)
     if files.count("-") > 1:
         raise BadInput("standard input can be read once, it stands there twice")
     with Reader(dialect=dialect, tools=tools, skip_bad=skip_bad, rejects=rejects) as reader:
         datasets = [reader.open(path) for path in files]
-        counted = [(dataset, stats(tracked(dataset))) for dataset in datasets]
+        results = [(dataset, stats(tracked(dataset))) for dataset in datasets]
     if as_json:
         import msgspec
 
-        told = [
-            {"file": dataset.name, "dialect": dataset.dialect.name, **msgspec.to_builtins(one, str_keys=True)} for dataset, one in counted
-        ]
+        told = [{"file": dataset.name, **dataset.counts(), **msgspec.to_builtins(one, str_keys=True)} for dataset, one in results]
         click.echo(msgspec.json.encode(told[0] if len(told) == 1 else told))
         return
     from callmark.reporting.headline import show_head
@@ -39,7 +39,7 @@ def command(files: tuple[str, ...], dialect: str | None, tools: str | None, skip
     from callmark.reporting.terminal import console
 
     screen = console()
-    for dataset, one in counted:
-        show_head(screen, dataset, one.conversations, f"{len(one.tools)} tools called")
+    for dataset, one in results:
+        show_head(screen, dataset, one.conversations, f"{counted(len(one.tools), 'tool')} called")
     screen.print()
-    show_stats(screen, [(dataset.name, one) for dataset, one in counted])
+    show_stats(screen, [(dataset.name, one) for dataset, one in results])

@@ -85,6 +85,7 @@ def avoids_tool(glob: str) -> Rule:
 
 def judge(rows: Iterable[Conversation], rules: Sequence[Rule]) -> Iterator[tuple[Conversation, list[str], Kept]]:
     """Each row with the names of the rules that do not keep it (none: it is kept), and the running counts."""
+    rules = list({rule.name: rule for rule in rules}.values())  # a rule given twice is one rule
     kept = Kept(0, {rule.name: 0 for rule in rules}, 0)
     for row in rows:
         kept.rows += 1

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from callmark.calls.messages import call_texts, message_texts
+from callmark.calls.messages import RESULT_ROLES, call_texts, message_texts
 from callmark.calls.provenance import DERIVED, origins
 from callmark.calls.results import match_results
 from callmark.calls.schema import violations
@@ -23,6 +23,7 @@ from callmark.calls.strict import NotStrict, dump, parse, repeated_key
 from callmark.calls.toolsets import tools_text
 from callmark.calls.values import exact, without_defaults
 from callmark.types import Call, Case, Conversation, Finding, Place, Severity, Tool
+from callmark.wording import counted
 
 CODES: dict[str, tuple[Severity, str]] = {
     "broken_row": ("error", "a row that cannot be read"),
@@ -73,7 +74,7 @@ class Linter:
         self._rows = 0
         self._seen: dict[bytes, Place | None] = {}
         self._ids: dict[str, Place | None] = {}
-        self._golds: dict[bytes, tuple[bytes, Conversation]] = {}
+        self._golds: dict[bytes, tuple[bytes, int, Place | None]] = {}
         self._listed: dict[str, Tool] = {}
         self._called: set[str] = set()
         self._first: Conversation | None = None
@@ -100,16 +101,16 @@ class Linter:
         return LintReport(self._rows, {code: counts[code] for code in sorted(counts, key=order.__getitem__)}, findings)
 
     def _duplicates(self, row: Conversation, whole: Conversation) -> None:
-        key = _digest(
-            b"\0".join(bytes(text) for text in message_texts(row)) + b"\0" + _golden(whole.calls if isinstance(row, Case) else ())
-        )
+        asked = row.instructions.encode("utf-8", "backslashreplace") if isinstance(row, Case) else b""
+        gold = _golden(whole.calls if isinstance(row, Case) else ())
+        key = _digest(b"\0".join([*map(bytes, message_texts(row)), tools_text(row), asked, gold]))
         if key in self._seen:
-            self._findings.append(_found("duplicate_row", row, f"the row is an exact copy of {_short(self._seen[key])}"))
+            self._findings.append(_found("duplicate_row", row, f"the row is an exact copy of {_short(self._seen[key], row)}"))
         else:
             self._seen[key] = row.place
         if row.place is not None and row.id != str(row.place.number):
             if row.id in self._ids:
-                self._findings.append(_found("duplicate_id", row, f"the id {row.id!r} stands in {_short(self._ids[row.id])} already"))
+                self._findings.append(_found("duplicate_id", row, f"the id {row.id!r} stands in {_short(self._ids[row.id], row)} already"))
             else:
                 self._ids[row.id] = row.place
 
@@ -117,11 +118,9 @@ class Linter:
         parameters = {tool.name: tool.parameters for tool in row.tools}
         for index, prompt, answer in _decisions(whole, only_last=isinstance(row, Case)):
             gold = _golden([Call(call.name, dict(without_defaults(call.arguments, parameters.get(call.name, {})))) for call in answer])
-            known = self._golds.setdefault(prompt, (gold, row))
-            if known[1] is not row and known[0] != gold and not _same_gold(known[0], gold):
-                other = known[1].place
-                said = _shown(answer)
-                sentence = f"the prompt is the same as in {_short(other)}, which answers {_told(known[0])}; here it is {said}"
+            other, number, place = self._golds.setdefault(prompt, (gold, self._rows, row.place))
+            if number != self._rows and other != gold and not _same_gold(other, gold):
+                sentence = f"the prompt is the same as in {_short(place, row)}, which answers {_told(other)}; here it is {_shown(answer)}"
                 self._findings.append(_found("conflicting_gold", row, sentence, message=index, call=answer[0].name if answer else None))
 
     def _tools(self, row: Conversation, whole: Conversation) -> None:
@@ -145,9 +144,9 @@ class Linter:
             before, after = ({tool.name for tool in row.tools} for row in (self._first, self._changed))
             added, gone = sorted(after - before), sorted(before - after)
             what = "; ".join([*([f"new: {', '.join(added)}"] if added else []), *([f"gone: {', '.join(gone)}"] if gone else [])])
-            sentence = f"the tool list changes between rows, first in {_short(self._changed.place)} ({what or 'other schemas, same names'})"
             place = self._changed.place
-            yield Finding("tools_change", "info", sentence, file, place.number if place else None)
+            sentence = f"the tool list changes between rows, first here ({what or 'other schemas, same names'})"
+            yield Finding("tools_change", "info", sentence, place.file if place else None, place.number if place else None)
         for name in sorted(self._listed.keys() - self._called):
             yield Finding("unused_tool", "info", f"{name} is listed and never called", file, call=name)
 
@@ -156,7 +155,7 @@ def row_findings(row: Conversation, *, derived: Sequence[str] = DERIVED) -> list
     """Everything that is wrong with one row by itself."""
     whole = row.whole()
     scenario = isinstance(row, Case) and row.is_scenario
-    findings = [*_calls(row, whole, check_values=not scenario), *_belonging(row, whole), *_repeated_keys(row, whole)]
+    findings = [*_calls(row, whole, check_values=not scenario), *_belonging(row, whole), *_repeated_keys(row)]
     if not scenario:
         for origin in origins(whole.messages, row.tools, derived=derived):
             if origin.source is None:
@@ -175,7 +174,7 @@ def _calls(row: Conversation, whole: Conversation, *, check_values: bool) -> Ite
             if call.malformed:
                 yield _found("malformed_call", row, f"{call.name or 'a call'} is malformed: {call.malformed}", index, call.name or None)
             if listed and call.name and call.name not in listed:
-                yield _found("unknown_tool", row, f"{call.name} is not in the list of {len(listed)} tools", index, call.name)
+                yield _found("unknown_tool", row, f"{call.name} is not in the list of {counted(len(listed), 'tool')}", index, call.name)
             elif check_values and call.name in listed and not call.malformed:
                 for argument, problem in violations(call.arguments, listed[call.name]):
                     code = "bad_schema" if problem.startswith("the schema of") else "schema_violation"
@@ -187,7 +186,9 @@ def _belonging(row: Conversation, whole: Conversation) -> Iterator[Finding]:
     """Calls and results that do not belong together, and ids that stand twice."""
     messages = whole.messages
     results = match_results(messages)
-    last = max((index for index, message in enumerate(messages) if message.calls), default=-1)
+    last = len(messages) - 1
+    while last > 0 and messages[last].role in RESULT_ROLES:
+        last -= 1
     for index in results.orphans:
         message = messages[index]
         what = f"id {message.tool_call_id!r}" if message.tool_call_id is not None else f"name {message.name!r}" if message.name else "no id"
@@ -201,10 +202,11 @@ def _belonging(row: Conversation, whole: Conversation) -> Iterator[Finding]:
         for call in message.calls:
             if call.id is not None and call.id in seen:
                 yield _found("duplicate_call_id", row, f"the call id {call.id!r} stands twice", index, call.name)
-            seen.add(call.id or "")
+            if call.id is not None:
+                seen.add(call.id)
 
 
-def _repeated_keys(row: Conversation, whole: Conversation) -> Iterator[Finding]:
+def _repeated_keys(row: Conversation) -> Iterator[Finding]:
     key = repeated_key(row.original.row) if row.original.row else None
     if key is not None:
         yield _found("repeated_key", row, f"the key {key!r} stands twice in one object; the last one counts")
@@ -272,8 +274,12 @@ def _digest(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
-def _short(place: Place | None) -> str:
-    return f"{place.unit} {place.number}" if place else "another row"
+def _short(place: Place | None, seen_from: Conversation) -> str:
+    """Another row's place: with its file where that is not the same."""
+    if place is None:
+        return "another row"
+    same_file = seen_from.place is not None and seen_from.place.file == place.file
+    return f"{place.unit} {place.number}" if same_file else str(place)
 
 
 def _found(

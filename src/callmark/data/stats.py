@@ -15,7 +15,6 @@ from callmark.data.describe import Description, describe
 from callmark.errors import BadInput
 from callmark.types import Case, Conversation, Tool
 
-_MOST_SETS = 20
 _MOST_KEPT = 10_000  # different rows that are counted together before they are spread
 
 
@@ -185,4 +184,4 @@ class Tally:
 
 
 def _ranked_sets(sets: Counter[frozenset[str]]) -> list[tuple[frozenset[str], int]]:
-    return sorted(sets.items(), key=lambda item: (-item[1], sorted(item[0])))[:_MOST_SETS]
+    return sorted(sets.items(), key=lambda item: (-item[1], sorted(item[0])))

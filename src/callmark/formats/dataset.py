@@ -10,21 +10,23 @@ from html import escape
 from itertools import chain, islice
 from typing import Self
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from callmark.calls.strict import scrub
-from callmark.errors import BadInput
+from callmark.calls.strict import dump, scrub, strings_and_numbers
+from callmark.errors import BadInput, BrokenRow
 from callmark.formats.dialect import Dialect, Reading
 from callmark.formats.problems import explain
 from callmark.formats.rows import Rows
 from callmark.formats.sniffing import dialect_called, sniff
-from callmark.types import Case, Conversation, Place
+from callmark.types import Call, Case, Conversation, Place
 
-SKIP_HINT = "Repair it, or pass --skip-bad to go on without it (--rejects FILE keeps such rows)."
 _SHOWN = 5  # rows in a notebook
 _MOST_SNIFFED = 1000  # rows that may be looked at before a dialect is found
 # Every escape of a JSON text, one by one; a surrogate that is not half of a pair is group 1.
 _ESCAPE = re.compile(rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL)
+
+
+_SPELLED = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 
 class BadRow(Struct, frozen=True):
@@ -73,6 +75,10 @@ class Dataset:
         if not self.good_rows:
             raise self._nothing(rows.name)
 
+    def counts(self) -> dict[str, str | int]:
+        """What the last reading came to, for machines."""
+        return {"dialect": self.dialect.name, "bad_rows": self.bad_rows, "mended_rows": self.mended}
+
     def __enter__(self) -> Self:
         return self
 
@@ -84,9 +90,12 @@ class Dataset:
         return f"Dataset({self.path!r}, {self.dialect.title})"
 
     def _repr_html_(self) -> str:
+        try:
+            first = list(islice(self, _SHOWN)) if self._rows is None or self._rows.again else []
+        except BadInput as error:
+            return f"<b>{escape(self.name)}</b> · {escape(str(error))}"
         rows = "".join(
-            f"<tr><td>{escape(row.id)}</td><td>{len(row.messages)}</td><td><code>{escape(_calls(row))}</code></td></tr>"
-            for row in islice(self, _SHOWN)
+            f"<tr><td>{escape(row.id)}</td><td>{len(row.messages)}</td><td><code>{escape(_calls(row))}</code></td></tr>" for row in first
         )
         head = "<tr><th>id</th><th>messages</th><th>calls</th></tr>"
         return f"<b>{escape(self.name)}</b> · {escape(self.dialect.title)}<table>{head}{rows}</table>"
@@ -150,7 +159,7 @@ class Dataset:
                 self._bad(place, row, error)
                 return None
             try:
-                conversation = self.dialect.read(mended, place, self._reading)
+                conversation = _with_surrogates(self.dialect.read(mended, place, self._reading))
             except (ValueError, RecursionError, BadInput) as second:
                 self._bad(place, row, second)
                 return None
@@ -168,13 +177,28 @@ class Dataset:
         self._on_bad(BadRow(place, reason, row))
 
 
+def _with_surrogates(conversation: Conversation) -> Conversation:
+    """The conversation of a mended row, in which a call whose arguments had a lone surrogate is malformed, as it is everywhere else."""
+    messages = tuple(
+        structs.replace(message, calls=tuple(map(_with_surrogate, message.calls))) if message.calls else message
+        for message in conversation.messages
+    )
+    kept = structs.replace(conversation, messages=messages, original=structs.replace(conversation.original, messages=messages))
+    return structs.replace(kept, expected=tuple(map(_with_surrogate, kept.expected))) if isinstance(kept, Case) else kept
+
+
+def _with_surrogate(call: Call) -> Call:
+    if call.malformed or not any(isinstance(part, str) and _SPELLED.search(part) for part in strings_and_numbers(call.arguments)):
+        return call
+    return Call(call.name, {}, call.id, "arguments: a lone surrogate", dump(call.arguments))
+
+
 def _calls(row: Conversation) -> str:
     return "; ".join(map(str, row.expected if isinstance(row, Case) else row.calls))[:300]
 
 
 def _told(place: Place, row: bytes, error: Exception) -> BadInput:
-    hint = error.hint if isinstance(error, BadInput) and error.hint else SKIP_HINT
-    return BadInput(f"{place}: {explain(row, error)}.", hint)
+    return BrokenRow(f"{place}: {explain(row, error)}.", error.hint if isinstance(error, BadInput) else "")
 
 
 def _written_out(row: bytes) -> bytes:

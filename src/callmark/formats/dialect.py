@@ -9,7 +9,7 @@ from callmark.types import Conversation, Place, Tool
 
 
 class Reading:
-    """What reading a row needs besides the row: where it stands, the tools of a side file, the tool lists seen so far."""
+    """What reading a row needs besides the row: the tools of a side file, the tool lists seen so far, how the last row ended."""
 
     def __init__(self, *, raw_tools: bytes = b"[]", tools: tuple[Tool, ...] = ()) -> None:
         self.side = (raw_tools, tools)

@@ -6,7 +6,7 @@ from msgspec import Raw
 from callmark.errors import BadInput
 from callmark.formats import openai, scenarios, sharegpt
 from callmark.formats.dialect import Dialect
-from callmark.nearest import nearest
+from callmark.wording import nearest
 
 DIALECTS = {dialect.name: dialect for dialect in (openai.DIALECT, sharegpt.DIALECT, scenarios.DIALECT)}
 

@@ -12,8 +12,8 @@ from callmark.grading.call import CallSuite
 from callmark.grading.faults import faults, notes
 from callmark.grading.process import ProcessSuite
 from callmark.grading.schema import SchemaSuite
-from callmark.nearest import nearest
 from callmark.types import Call, Fault, Message, Note, Tool
+from callmark.wording import nearest
 
 
 class Suite(Protocol):

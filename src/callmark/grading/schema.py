@@ -14,8 +14,8 @@ from callmark.calls.pairing import compare
 from callmark.calls.schema import types_fit
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
-from callmark.nearest import nearest
 from callmark.types import Call, Metrics
+from callmark.wording import nearest
 
 WEIGHTS = {"tool_selection": 0.40, "parameter_accuracy": 0.35, "execution_success": 0.25, "response_quality": 0.0}
 MEASURED = ("tool_selection", "parameter_accuracy", "execution_success")

@@ -21,7 +21,7 @@ def show_findings(console: Console, report: LintReport, *, every: bool = False) 
     made.columns[3].justify = "left"
     for name, count in report.summary.items():
         severity, meaning = CODES[name]
-        rows = {finding.line for finding in report.findings if finding.code == name and finding.line is not None}
+        rows = {(finding.file, finding.line) for finding in report.findings if finding.code == name and finding.line is not None}
         made.add_row(
             Text(name, style=_STYLES[severity]),
             number(count),

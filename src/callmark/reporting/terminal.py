@@ -65,9 +65,9 @@ def code(call: Call, limit: int | None) -> Text:
     return text
 
 
-def table(*columns: str, title: str | None = None) -> Table:
+def table(*columns: str) -> Table:
     """A plain table: the first column to the left, the others to the right."""
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title=title, title_justify="left", title_style="bold", header_style="dim")
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for index, column in enumerate(columns):
         made.add_column(safe(column), justify="left" if index == 0 else "right", overflow="fold" if index == 0 else "ellipsis")
     return made
