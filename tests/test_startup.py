@@ -20,3 +20,14 @@ def test_nothing_heavy_is_loaded(statement: str) -> None:
     program = f"{statement}\nimport sys\nprint('LOADED', [name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.rstrip().endswith("LOADED []")
+
+
+def test_every_public_name_is_there_once() -> None:
+    import callmark
+
+    assert sorted(callmark._HOME) == sorted(callmark.__all__) == sorted(set(callmark.__all__))
+    for name in callmark.__all__:
+        assert getattr(callmark, name).__module__.startswith("callmark."), name
+    assert dir(callmark) == sorted(callmark.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'grades'"):
+        callmark.grades  # noqa: B018

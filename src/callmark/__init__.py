@@ -1,18 +1,36 @@
 """callmark tells, call by call and with the evidence, whether an agent calls the right tool with the right arguments.
 
->>> import callmark
->>> dataset = callmark.load("valid.jsonl")
->>> callmark.stats(dataset).tool_calls.mean
->>> callmark.lint(dataset).summary
->>> callmark.write(callmark.expand(dataset), "eval.jsonl")
+    dataset = callmark.load("valid.jsonl")
+    callmark.stats(dataset).tool_calls.mean
+    callmark.lint(dataset).summary
+    callmark.write(callmark.expand(dataset), "eval.jsonl")
+    callmark.grade(expected_calls, made_calls, tools=tools)
+
+A name is imported when it is first used, so that `import callmark` costs next to nothing.
 """
 
-from callmark.data.expand import expand
-from callmark.data.lint import lint
-from callmark.data.stats import stats
-from callmark.errors import BadInput
-from callmark.formats import Dataset, load, write
-from callmark.types import Call, Case, Conversation, Finding, Message, Tool
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from callmark.data.expand import expand
+    from callmark.data.lint import lint
+    from callmark.data.stats import stats
+    from callmark.errors import BadInput
+    from callmark.formats import Dataset, load, write
+    from callmark.grading.grade import Grade, grade
+    from callmark.types import Call, Case, Conversation, Finding, Message, Tool
+
+_HOMES = {
+    "callmark.data.expand": ("expand",),
+    "callmark.data.lint": ("lint",),
+    "callmark.data.stats": ("stats",),
+    "callmark.errors": ("BadInput",),
+    "callmark.formats": ("Dataset", "load", "write"),
+    "callmark.grading.grade": ("Grade", "grade"),
+    "callmark.types": ("Call", "Case", "Conversation", "Finding", "Message", "Tool"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "BadInput",
@@ -21,11 +39,25 @@ __all__ = [
     "Conversation",
     "Dataset",
     "Finding",
+    "Grade",
     "Message",
     "Tool",
     "expand",
+    "grade",
     "lint",
     "load",
     "stats",
     "write",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'callmark' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
