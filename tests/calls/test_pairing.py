@@ -116,8 +116,10 @@ def test_a_pairing_is_one_to_one_and_none_is_better(expected: list[Call], actual
     found = indexes(pair(expected, actual))
     assert len({one for one, _ in found}) == len({other for _, other in found}) == len(found)
     assert all(expected[one].name == actual[other].name for one, other in found)
-    best = max(quality(expected, actual, chosen) for chosen in every_pairing(expected, actual))
+    pairings = every_pairing(expected, actual)
+    best = max(quality(expected, actual, chosen) for chosen in pairings)
     assert quality(expected, actual, found) == best
+    assert found == min(chosen for chosen in pairings if quality(expected, actual, chosen) == best), "of the best the earliest"
 
 
 @pytest.mark.laws

@@ -191,7 +191,7 @@ def test_a_scenario_is_a_case(tmp_path: Path) -> None:
     assert isinstance(read, callmark.Case)
     assert read.is_scenario
     assert (read.scenario_type, read.completion, read.group) == ("create", "done", "g")
-    assert str(read.expected[0]) == 'P-create(title="t", id="TKT-*")'
+    assert read.expected[0].arguments == {"title": "t", "id": {"$glob": "TKT-*", "$case": False}}
     assert str(read.place).endswith("item 1")
     copy = tmp_path / "copy.jsonl"
     callmark.write([read], copy, dialect="scenarios")
@@ -204,6 +204,12 @@ def test_a_scenario_without_its_parts_is_a_bad_row(tmp_path: Path, missing: str)
     path = write_rows(tmp_path / "x.jsonl", scenario, {key: value for key, value in scenario.items() if key != missing})
     with pytest.raises(BadInput, match=f"line 2: the scenario has no {missing}"):
         list(callmark.load(path))
+
+
+def test_a_matcher_that_could_not_be_used_is_a_bad_row_with_its_argument(tmp_path: Path) -> None:
+    record = {**GOOD, "expected_output": {"tool_calls": [call("f", {"a": {"b": {"$regex": "("}}})]}}
+    with pytest.raises(BadInput, match=r"line 1: f: a.b: \$regex does not compile"):
+        list(callmark.load(write_rows(tmp_path / "x.jsonl", record)))
 
 
 def test_an_unknown_dialect_is_refused_with_the_keys_that_were_found(tmp_path: Path) -> None:

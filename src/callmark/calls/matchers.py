@@ -31,17 +31,24 @@ def is_matcher(value: Any) -> bool:
     return isinstance(value, dict) and bool(value) and all(isinstance(key, str) and key.startswith("$") for key in value)
 
 
+def has_matcher(value: Any) -> bool:
+    """Whether there is a matcher anywhere in a value."""
+    if is_matcher(value):
+        return True
+    return any(map(has_matcher, value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()))
+
+
 def optional(expected: Any) -> bool:
     """Whether an expected value may be left out."""
     return is_matcher(expected) and "$optional" in expected
 
 
 def matches(matcher: Mapping[str, Any], actual: Any, same: Same) -> bool:
-    """Whether a matcher matches a value. `same` is `exact`, the rule inside a matcher."""
+    """Whether a matcher matches a value. `same` is the rule inside a matcher: `exact`, reading matchers in turn."""
     kind = next((key for key in matcher if key in KINDS), None)
     if kind is None:
         return False
-    return _MATCH[kind](matcher, actual, same)
+    return kind in _MATCH and _MATCH[kind](matcher, actual, same)
 
 
 def check(value: Any, where: str = "") -> None:
@@ -73,11 +80,6 @@ def _check_one(matcher: Mapping[str, Any], where: str) -> None:
     elif kind in ("$one_of", "$set"):
         for index, item in enumerate(given):
             check(item, f"{where}.{kind}[{index}]")
-
-
-def _inner(expected: Any, actual: Any, same: Same) -> bool:
-    """A value or a matcher inside a matcher."""
-    return matches(expected, actual, same) if is_matcher(expected) else same(expected, actual)
 
 
 def _glob(matcher: Mapping[str, Any], actual: Any) -> bool:
@@ -165,7 +167,7 @@ def _set(expected: Any, actual: Any, same: Same) -> bool:
         or len(expected) > MOST_MEMBERS
     ):
         return False
-    fitting = [[index for index, value in enumerate(actual) if _inner(member, value, same)] for member in expected]
+    fitting = [[index for index, value in enumerate(actual) if same(member, value)] for member in expected]
     taken: dict[int, int] = {}
     return all(_seat(member, fitting, taken, set()) for member in range(len(expected)))
 
@@ -181,14 +183,11 @@ def _seat(member: int, fitting: Sequence[Sequence[int]], taken: dict[int, int], 
 
 
 _MATCH: dict[str, Callable[[Mapping[str, Any], Any, Same], bool]] = {
-    "$literal": lambda matcher, actual, same: same(matcher["$literal"], actual),
     "$any": lambda matcher, actual, same: True,
-    "$optional": lambda matcher, actual, same: _inner(matcher["$optional"], actual, same),
+    "$optional": lambda matcher, actual, same: same(matcher["$optional"], actual),
     "$glob": lambda matcher, actual, same: _glob(matcher, actual),
     "$regex": lambda matcher, actual, same: _regex_matches(matcher["$regex"], actual),
-    "$one_of": lambda matcher, actual, same: (
-        isinstance(matcher["$one_of"], list) and any(_inner(one, actual, same) for one in matcher["$one_of"])
-    ),
+    "$one_of": lambda matcher, actual, same: isinstance(matcher["$one_of"], list) and any(same(one, actual) for one in matcher["$one_of"]),
     "$set": lambda matcher, actual, same: _set(matcher["$set"], actual, same),
     "$approx": lambda matcher, actual, same: _approx(matcher, actual),
     "$date": lambda matcher, actual, same: _date(matcher["$date"], actual),
@@ -196,7 +195,7 @@ _MATCH: dict[str, Callable[[Mapping[str, Any], Any, Same], bool]] = {
     "$contains": lambda matcher, actual, same: (
         isinstance(actual, str) and isinstance(matcher["$contains"], str) and matcher["$contains"].casefold() in actual.casefold()
     ),
-    "$not": lambda matcher, actual, same: not _inner(matcher["$not"], actual, same),
+    "$not": lambda matcher, actual, same: not same(matcher["$not"], actual),
 }
 
 

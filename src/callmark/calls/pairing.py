@@ -21,6 +21,7 @@ from callmark.calls.values import Rule, agrees, without_defaults
 from callmark.types import Call
 
 MOST_COMPARED = 250_000  # pairs of calls of one name that are all compared; beyond that, equal ones are paired first
+MOST_ORDERED = 2500  # pairs of calls of one name among which the earliest of equally good pairings is looked for
 MOST_ASSIGNED = 400  # calls on the smaller side that the best assignment is worked out for; beyond that, in order
 
 _PLAIN = frozenset({str, int, float, bool})  # of which two equal ones of one type always agree
@@ -164,11 +165,11 @@ def _pair_named(
     if not wanted or not made:
         return found
     table = [[against(one, other) for other in made] for one in wanted]
+    weights = _weights(table)
     if len(wanted) <= len(made):
-        chosen = list(enumerate(assign(_weights(table))))
+        chosen = list(enumerate(assign(weights)))
     else:
-        turned = [list(column) for column in zip(*table, strict=True)]
-        chosen = [(row, column) for column, row in enumerate(assign(_weights(turned)))]
+        chosen = [(row, column) for column, row in enumerate(assign([list(column) for column in zip(*weights, strict=True)]))]
     return found + [table[row][column] for row, column in chosen]
 
 
@@ -189,20 +190,25 @@ def _text(call: Call) -> str:
 
 
 def _weights(table: Sequence[Sequence[Pair]]) -> list[list[int]]:
-    """One whole number for what makes a pair good, so that sums of them order as the criteria do, one after the other."""
-    rows = len(table)
+    """One whole number for what makes a pair good, so that sums of them order as the criteria do, one after the other.
+
+    The last is how early it is: the first expected call with the first made, and so on (for tables small enough to matter).
+    """
+    rows, columns = len(table), len(table[0])
     comparisons = [[one.arguments for one in row] for row in table]
     share = lcm(*(one.named or 1 for row in comparisons for one in row))
-    most = max((max(one.agree, one.made, one.expected) for row in comparisons for one in row), default=0) + 1
-    base, agreed = rows * most + 1, rows * share + 1
+    most = max(max(one.agree, one.made, one.expected) for row in comparisons for one in row) + 1
+    pairs = min(rows, columns)
+    base, agreed = pairs * most + 1, pairs * share + 1
+    early = columns + 1 if rows * columns <= MOST_ORDERED else 1
 
-    def weight(one: Comparison) -> int:
+    def weight(one: Comparison, row: int, column: int) -> int:
         number = int(one.all_agree) * agreed + (share if not one.named else share // one.named * one.agree)
         for part in (one.agree, most - one.made, most - one.expected):
             number = number * base + part
-        return number
+        return number * early**rows + (columns - column) * early ** (rows - 1 - row) if early > 1 else number
 
-    return [[weight(one) for one in row] for row in comparisons]
+    return [[weight(one, row, column) for column, one in enumerate(cells)] for row, cells in enumerate(comparisons)]
 
 
 def assign(weights: Sequence[Sequence[int]]) -> list[int]:

@@ -32,15 +32,10 @@ def required(parameters: Mapping[str, Any]) -> frozenset[str]:
 
 def admits_null(schema: Any, root: Mapping[str, Any]) -> bool:
     """Whether null is among what the schema takes. A schema without any type takes everything."""
-    for part in variants(schema, root):
-        kind = part.get("type")
-        if kind == "null" or (isinstance(kind, list) and "null" in kind) or part.get("nullable") is True:
-            return True
-        if (isinstance(part.get("enum"), list) and None in part["enum"]) or ("const" in part and part["const"] is None):
-            return True
-        if kind is None and not any(key in part for key in ("enum", "const", "$ref", *_COMBINED)):
-            return True
-    return False
+    if not types_fit(None, schema, root):
+        return False
+    listed = schema.get("enum") if isinstance(schema, dict) else None
+    return not (isinstance(listed, list) and None not in listed) and not (isinstance(schema, dict) and schema.get("const") is not None)
 
 
 def variants(schema: Any, root: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,7 @@ from typing import Any, cast
 from callmark.calls.strict import DEEPEST, NotStrict, deeper_than, dump, is_strict, parse, scrub
 from callmark.types import Call
 
-_OWN_LEVELS = 2  # of the call around its arguments
+OWN_LEVELS = 2  # of the call around its arguments
 _ARGUMENTS = ("arguments", "input", "kwargs")
 
 
@@ -53,7 +53,7 @@ def named_call(name: str, arguments: Any, call_id: str | None) -> Call:
 def read_call_text(text: bytes) -> Call:
     """The call that a JSON text stands for. What msgspec refuses is read as far as it goes, and is malformed."""
     try:
-        return read_call(parse(text, deepest=DEEPEST + _OWN_LEVELS))
+        return read_call(parse(text, deepest=DEEPEST + OWN_LEVELS))
     except NotStrict as problem:
         reason = str(problem)
     try:

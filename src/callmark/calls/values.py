@@ -63,7 +63,9 @@ def _same(expected: Any, actual: Any, rule: Rule, patterns: bool) -> bool:
             return expected == actual or _same_text(expected, actual, rule)
         return _same_as_text(actual, expected, rule)
     if patterns and isinstance(expected, dict) and is_matcher(expected):
-        return matches(expected, actual, exact)
+        if "$literal" in expected:
+            return _same(expected["$literal"], actual, "exact", False)
+        return matches(expected, actual, _inside)
     if isinstance(actual, str):
         return _same_as_text(expected, actual, rule, patterns)
     if expected is None or actual is None:
@@ -79,6 +81,11 @@ def _same(expected: Any, actual: Any, rule: Rule, patterns: bool) -> bool:
             and all(_same(one, other, rule, patterns) for one, other in zip(expected, actual, strict=True))
         )
     return not isinstance(actual, dict | list | tuple) and bool(expected == actual)
+
+
+def _inside(expected: Any, actual: Any) -> bool:
+    """The rule inside a matcher."""
+    return _same(expected, actual, "exact", True)
 
 
 def _same_objects(expected: dict[str, Any], actual: dict[str, Any], rule: Rule, patterns: bool) -> bool:

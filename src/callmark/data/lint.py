@@ -15,6 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from callmark.calls.matchers import has_matcher
 from callmark.calls.messages import RESULT_ROLES, call_texts, message_texts
 from callmark.calls.provenance import DERIVED, origins
 from callmark.calls.results import match_results
@@ -154,9 +155,10 @@ class Linter:
 def row_findings(row: Conversation, *, derived: Sequence[str] = DERIVED) -> list[Finding]:
     """Everything that is wrong with one row by itself."""
     whole = row.whole()
-    scenario = isinstance(row, Case) and row.is_scenario
-    findings = [*_calls(row, whole, check_values=not scenario), *_belonging(row, whole), *_repeated_keys(row)]
-    if not scenario:
+    # What a scenario's calls are made of comes from tools that have not been called yet, and a matcher is no value.
+    values = not (isinstance(row, Case) and (row.is_scenario or any(has_matcher(dict(call.arguments)) for call in row.expected)))
+    findings = [*_calls(row, whole, check_values=values), *_belonging(row, whole), *_repeated_keys(row)]
+    if values:
         for origin in origins(whole.messages, row.tools, derived=derived):
             if origin.source is None:
                 call = whole.messages[origin.message].calls[origin.call]

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from callmark.calls.messages import NOTHING, AnyMessage, UsualMessage, call_text, field_problem, message_texts, messages_of
-from callmark.calls.shapes import read_call_text
+from callmark.calls.expected import read_expected_text
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats.dialect import Dialect, Reading, row_id
@@ -85,7 +85,7 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
         tools,
         place,
         original,
-        expected=tuple([read_call_text(bytes(call)) for call in calls]),
+        expected=tuple([read_expected_text(bytes(call)) for call in calls]),
         raw_expected=calls,
         source=_source(wire.source),
         group=wire.group if isinstance(wire.group, str) else None,

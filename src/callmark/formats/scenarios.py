@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from callmark.calls.shapes import read_call_text
+from callmark.calls.expected import read_expected_text
 from callmark.calls.strict import dump
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
@@ -44,7 +44,7 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
         tools,
         place,
         Original((), tools, row, b"", (), raw_tools),
-        expected=tuple([read_call_text(bytes(call)) for call in wire.expected_function_calls]),
+        expected=tuple([read_expected_text(bytes(call)) for call in wire.expected_function_calls]),
         raw_expected=tuple(wire.expected_function_calls),
         instructions=wire.instructions,
         completion=wire.task_completion_condition or "",

@@ -9,14 +9,17 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
+from msgspec import structs
+
 from callmark.calls.matchers import is_matcher
 from callmark.calls.pairing import Pair
 from callmark.calls.provenance import DERIVED, Sources, needing_source
 from callmark.calls.schema import properties, required, types_fit, violations
-from callmark.calls.strict import dump, strings_and_numbers
+from callmark.calls.strict import dump
 from callmark.calls.values import agrees, exact
 from callmark.grading.attempt import Attempt
 from callmark.grading.process import ProcessSuite
+from callmark.grading.schema import SchemaSuite
 from callmark.types import Call, Fault, FaultKind, Note
 
 _WHOLE = ("call", "schema", "process")
@@ -24,13 +27,14 @@ _WHOLE = ("call", "schema", "process")
 
 def faults(attempt: Attempt, *, process: ProcessSuite | None = None) -> list[Fault]:
     """Every fault, those of calls first, then those of arguments."""
-    process = process or ProcessSuite()
-    found = list(_calls(attempt, process))
+    found = list(_calls(attempt, process or ProcessSuite()))
     if any(not one.agrees for one in attempt.pairing.pairs):
         sources = _sources(attempt)
         for one in attempt.pairing.pairs:
             if not one.agrees:
                 found += _arguments(attempt, one, sources)
+    if found and all(SchemaSuite().holds(attempt)):  # it could run all the same
+        found = [structs.replace(one, suites=tuple(name for name in one.suites if name != "schema")) for one in found]
     return found
 
 
@@ -69,7 +73,8 @@ def _calls(attempt: Attempt, process: ProcessSuite) -> Iterator[Fault]:
         expected = attempt.expected[one] if one is not None else None
         actual = attempt.actual[other] if other is not None else None
         named = [call.name for call in (expected, actual) if call is not None]
-        if all(process.ignores(name) for name in named):
+        same_but_case = len(named) == 2 and named[0].casefold() == named[1].casefold() and kind != "malformed_call"
+        if same_but_case or all(process.ignores(name) for name in named):
             counted = tuple(name for name in counted if name != "process")
         return Fault(kind, one, other, None, _shown(expected), _shown(actual), counted)
 
@@ -92,45 +97,44 @@ def _calls(attempt: Attempt, process: ProcessSuite) -> Iterator[Fault]:
         if not attempt.expected:
             yield fault("unexpected_call", None, other)
         else:
-            yield fault("repeated_call" if _said_before(attempt.actual[other], said) else "extra_call", None, other, ("call", "process"))
+            first = other == 0 and len(attempt.expected) == 1  # the call that the suite schema looks at
+            kind: FaultKind = "repeated_call" if _said_before(attempt.actual[other], said) else "extra_call"
+            yield fault(kind, None, other, _WHOLE if first else ("call", "process"))
 
 
 def _arguments(attempt: Attempt, one: Pair, sources: Sources) -> Iterator[Fault]:
     expected, made = attempt.expected[one.expected], attempt.actual[one.actual]
     schema = attempt.parameters(made.name)
     known, needed = properties(schema), required(schema)
+
+    def fault(kind: FaultKind, key: str, *, in_schema: bool, in_process: bool = True) -> Fault:
+        counted = ("call", *(("schema",) if in_schema or not attempt.tools else ()), *(("process",) if in_process else ()))
+        return Fault(kind, one.expected, one.actual, key, expected.arguments.get(key), made.arguments.get(key), counted)
+
     for key in one.arguments.missing:
-        counted = ("call", "schema", "process") if key in needed else ("call", "process")
-        yield Fault("missing_argument", one.expected, one.actual, key, expected.arguments[key], None, counted)
+        yield fault("missing_argument", key, in_schema=key in needed)
     for key in one.arguments.extra:
-        kind: FaultKind = "unknown_argument" if known and key not in known else "extra_argument"
-        yield Fault(kind, one.expected, one.actual, key, None, made.arguments[key], ("call", "process"))
+        misfits = key in known and not types_fit(made.arguments[key], known[key], schema)
+        yield fault("unknown_argument" if known and key not in known else "extra_argument", key, in_schema=misfits)
     for key in one.arguments.differ:
         wanted, value = expected.arguments[key], made.arguments[key]
         misfits = key in known and not types_fit(value, known[key], schema)
         other_type = key not in known and not is_matcher(wanted) and _json_type(wanted) != _json_type(value)
-        counted = ("call", *(("schema",) if misfits else ()), *(() if agrees(wanted, value, "similar") else ("process",)))
-        origin = _origin(value, sources) if attempt.messages else None
-        yield Fault(
-            "wrong_type" if misfits or other_type else "wrong_value",
-            one.expected,
-            one.actual,
-            key,
-            wanted,
-            value,
-            counted,
-            None if origin is None else "invented" if origin < 0 else "elsewhere",
-            origin if origin is not None and origin >= 0 else None,
-        )
+        kind: FaultKind = "wrong_type" if misfits or other_type else "wrong_value"
+        found = fault(kind, key, in_schema=misfits, in_process=not agrees(wanted, value, "similar"))
+        yield _with_origin(found, Call(made.name, {key: value}), attempt, sources)
 
 
-def _origin(value: Any, sources: Sources) -> int | None:
-    """The message that a wrong value was taken from, -1 where a part of it stands nowhere, None where nothing in it needs a source."""
-    parts = [part for part in strings_and_numbers(list(value.values()) if isinstance(value, dict) else value) if part != ""]
-    if not parts:
-        return None
-    found = [sources.find(part) for part in parts]
-    return -1 if any(source is None for source in found) else next(source for source in found if source is not None)
+def _with_origin(fault: Fault, call: Call, attempt: Attempt, sources: Sources) -> Fault:
+    """The fault with where its value came from, if anything in it needs a source and there is a conversation to look in."""
+    if not attempt.messages or call.name in DERIVED:
+        return fault
+    found = [sources.find(value) for _, value in needing_source(call, attempt.parameters(call.name))]
+    if not found:
+        return fault
+    if any(source is None for source in found):
+        return structs.replace(fault, origin="invented")
+    return structs.replace(fault, origin="elsewhere", origin_message=found[0])
 
 
 def _sources(attempt: Attempt) -> Sources:

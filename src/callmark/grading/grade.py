@@ -1,10 +1,13 @@
 """A grade: numbers by suite, the pairing, the faults, the notes."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
+from callmark.calls.expected import read_all_expected
+from callmark.calls.messages import read_messages
 from callmark.calls.pairing import Pair
 from callmark.calls.shapes import read_calls
+from callmark.calls.strict import dump
 from callmark.calls.toolsets import read_tools
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
@@ -12,7 +15,7 @@ from callmark.grading.call import CallSuite
 from callmark.grading.faults import faults, notes
 from callmark.grading.process import ProcessSuite
 from callmark.grading.schema import SchemaSuite
-from callmark.types import Call, Fault, Message, Note, Tool
+from callmark.types import Fault, Message, Note, Tool
 from callmark.wording import nearest
 
 
@@ -65,16 +68,25 @@ def grade(
     actual: Any,
     *,
     tools: Any = None,
-    messages: Sequence[Message] | None = None,
+    messages: Sequence[Message] | Sequence[dict[str, Any]] | None = None,
     suites: Iterable[str | Suite] = ("call", "schema", "process"),
 ) -> Grade:
     """Grade the calls that were made against those expected. Both lists hold calls in any shape; tools likewise.
 
-    Empty lists are fine: nothing expected and nothing made is right. Nothing that a model made raises.
+    Expected values may be matchers; one that could not be used raises `BadInput`. Empty lists are fine: nothing expected and nothing made
+    is right. Nothing that a model made raises.
     """
     given = tuple(tools) if isinstance(tools, list | tuple) and all(isinstance(tool, Tool) for tool in tools) else read_tools(tools)
-    attempt = Attempt(read_calls(expected), read_calls(actual), tools=given, messages=tuple(messages or ()))
+    attempt = Attempt(read_all_expected(expected), read_calls(actual), tools=given, messages=_messages(messages))
     return Grade(attempt, [suite_called(suite) if isinstance(suite, str) else suite for suite in suites])
+
+
+def _messages(given: Sequence[Message] | Sequence[dict[str, Any]] | None) -> tuple[Message, ...]:
+    if not given:
+        return ()
+    if all(isinstance(message, Message) for message in given):
+        return cast("tuple[Message, ...]", tuple(given))
+    return read_messages(dump(list(given)).encode())
 
 
 def suite_called(name: str) -> Suite:
@@ -86,7 +98,8 @@ def suite_called(name: str) -> Suite:
 
 def sentence(fault: Fault) -> str:
     """A fault in words."""
-    expected, actual = _value(fault.expected), _value(fault.actual)
+    whole_call = fault.argument is None
+    expected, actual = (str(value) if whole_call else dump(value) for value in (fault.expected, fault.actual))
     where = f"{fault.argument}: " if fault.argument else ""
     said = {
         "malformed_call": f"{actual} cannot be read" + (f", {expected} was expected" if fault.expected else ""),
@@ -109,12 +122,3 @@ def sentence(fault: Fault) -> str:
         "elsewhere": f"; it was taken from message {fault.origin_message}",
     }[fault.origin]
     return f"{fault.kind.replace('_', ' ')}: {where}{said}{origin}"
-
-
-def _value(value: Any) -> str:
-    from callmark.calls.strict import dump
-
-    return value if isinstance(value, str) and "(" in value else dump(value)
-
-
-__all__ = ["SUITES", "Call", "Grade", "Suite", "grade", "sentence", "suite_called"]

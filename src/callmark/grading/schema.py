@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from math import isclose
 from typing import ClassVar
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from callmark.calls.pairing import compare
 from callmark.calls.schema import types_fit
@@ -52,18 +52,22 @@ class SchemaSuite(Struct, frozen=True):
     weights: dict[str, float] = field(default_factory=lambda: dict(WEIGHTS))
     quality: Quality | None = None
 
+    def __post_init__(self) -> None:
+        structs.force_setattr(self, "weights", weights(self.weights, quality=self.quality))
+
     @property
     def metrics(self) -> tuple[str, ...]:
         return (*MEASURED, *(("response_quality",) if self.quality else ()), "overall")
 
     def __call__(self, attempt: Attempt) -> Metrics:
-        values = dict(zip(MEASURED, map(float, self._holds(attempt)), strict=True))
+        values = dict(zip(MEASURED, map(float, self.holds(attempt)), strict=True))
         if self.quality:
             values["response_quality"] = self.quality(attempt)
         overall = round(sum(self.weights[name] * value for name, value in values.items()), 12)
         return {**values, "overall": overall}
 
-    def _holds(self, attempt: Attempt) -> tuple[bool, bool, bool]:
+    def holds(self, attempt: Attempt) -> tuple[bool, bool, bool]:
+        """Tool selection, parameter accuracy, execution success."""
         expected, actual = attempt.expected, attempt.actual
         if not expected or not actual:
             same = not expected and not actual

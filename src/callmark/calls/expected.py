@@ -1,0 +1,52 @@
+"""Expected calls: read as any call, then as ground truth, in which values may be matchers (docs/metrics.md, section 4).
+
+In the shape of scenarios (`functionName`), a string without white space that contains `*` is a glob, in any case. A matcher that could not
+be used raises `BadInput` with the call and the argument.
+"""
+
+from typing import Any
+
+from callmark.calls.matchers import check, is_matcher
+from callmark.calls.shapes import OWN_LEVELS, read_call, read_call_text
+from callmark.calls.strict import DEEPEST, NotStrict, parse
+from callmark.errors import BadInput
+from callmark.types import Call
+
+
+def read_expected(value: Any) -> Call:
+    """One expected call, in any shape."""
+    call = read_call(value)
+    if isinstance(value, dict) and "functionName" in value and not call.malformed:
+        call = Call(call.name, {key: _globs(item) for key, item in call.arguments.items()}, call.id)
+    try:
+        for key, item in call.arguments.items():
+            check(item, key)
+    except BadInput as error:
+        raise BadInput(f"{call.name}: {error}") from None
+    return call
+
+
+def read_expected_text(text: bytes) -> Call:
+    """One expected call, from its JSON."""
+    try:
+        return read_expected(parse(text, deepest=DEEPEST + OWN_LEVELS))
+    except NotStrict:
+        return read_call_text(text)
+
+
+def read_all_expected(values: Any) -> tuple[Call, ...]:
+    """The expected calls of a list; a single object is a list of one, None is none."""
+    if values is None:
+        return ()
+    return tuple(read_expected(value) for value in (values if isinstance(values, list | tuple) else [values]))
+
+
+def _globs(value: Any) -> Any:
+    """The value with its star strings read as globs; what is a matcher already stays as it is."""
+    if isinstance(value, str):
+        return {"$glob": value, "$case": False} if "*" in value and not any(map(str.isspace, value)) else value
+    if isinstance(value, list):
+        return [_globs(item) for item in value]
+    if isinstance(value, dict) and not is_matcher(value):
+        return {key: _globs(item) for key, item in value.items()}
+    return value
