@@ -133,7 +133,8 @@ def test_parameter_accuracy(tool: dict[str, Any], arguments: dict[str, Any], fit
 )
 def test_schema(expected: list[Call], actual: list[Call], metrics: tuple[int, int, int]) -> None:
     found = grade(expected, actual, tools=[READ]).metrics
-    assert (found["schema.tool_selection"], found["schema.parameter_accuracy"], found["schema.execution_success"]) == metrics
+    for name, value in zip(("tool_selection", "parameter_accuracy", "execution_success"), metrics, strict=True):
+        assert found[f"schema.{name}"] == value
     assert found["schema.overall"] == pytest.approx(0.40 * metrics[0] + 0.35 * metrics[1] + 0.25 * metrics[2])
 
 
@@ -153,10 +154,12 @@ def test_without_any_tool_the_arguments_are_compared_and_the_grade_says_so() -> 
     ],
 )
 def test_weights_that_cannot_be_used_are_refused_by_name(given: dict[str, float], sentence: str) -> None:
-    for use in (weights, lambda chosen: SchemaSuite(weights=chosen)):
-        with pytest.raises(BadInput) as raised:
-            use(given)
-        assert sentence in str(raised.value)
+    with pytest.raises(BadInput) as refused:
+        weights(given)
+    assert sentence in str(refused.value)
+    with pytest.raises(BadInput) as raised:
+        SchemaSuite(weights=given)
+    assert sentence in str(raised.value)
 
 
 def test_weights_left_out_are_0_and_quality_can_be_measured() -> None:

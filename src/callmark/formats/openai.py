@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from callmark.calls.messages import NOTHING, AnyMessage, UsualMessage, call_text, field_problem, message_texts, messages_of
 from callmark.calls.expected import read_expected_text
+from callmark.calls.messages import NOTHING, AnyMessage, UsualMessage, call_text, field_problem, message_texts, messages_of
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats.dialect import Dialect, Reading, row_id

@@ -1,0 +1,1 @@
+"""The source documents' own names over the same engine."""

@@ -1,0 +1,33 @@
+"""Document 001's grader: one score for one item and the output that a model gave for it (docs/metrics.md, section 6)."""
+
+from typing import Any
+
+from callmark.calls.expected import read_all_expected
+from callmark.calls.shapes import read_calls
+from callmark.calls.toolsets import read_tools
+from callmark.errors import BadInput
+from callmark.grading.attempt import Attempt
+from callmark.grading.call import CallSuite
+from callmark.types import Tool
+
+
+def grade(sample: dict[str, Any], item: dict[str, Any]) -> float:
+    """`call.score` of `sample["output_tools"]` against `item["expected_output"]["tool_calls"]`.
+
+    An `{"item": …}` wrapper is read through; `item["tools"]` gives the schemas, and is passed over where it cannot be read. Of
+    `alternatives` the best counts. Missing calls are no calls; a matcher that could not be used raises `BadInput`.
+    """
+    inner = item.get("item")
+    record = inner if isinstance(inner, dict) else item
+    expected = record.get("expected_output") or {}
+    made = read_calls(sample.get("output_tools"))
+    tools = _tools(record.get("tools"))
+    lists = [expected.get("tool_calls"), *(expected.get("alternatives") or [])]
+    return max(CallSuite()(Attempt(read_all_expected(calls), made, tools=tools))["score"] for calls in lists)
+
+
+def _tools(given: Any) -> tuple[Tool, ...]:
+    try:
+        return read_tools(given)
+    except BadInput:
+        return ()
