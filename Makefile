@@ -41,6 +41,7 @@ proof: $(VENV)/developed           ## what takes longer: a 2 GB file, memory, ma
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/data.py
 	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/grader_agreement.py
 	HYPOTHESIS_PROFILE=proof $(BIN)/python -m pytest -m laws -o timeout=1800
 
 picture: $(VENV)/installed         ## the README's picture, made anew

@@ -20,9 +20,8 @@ from callmark.calls.strict import dump
 from callmark.calls.values import Rule, agrees, without_defaults
 from callmark.types import Call
 
-MOST_COMPARED = 250_000  # pairs of calls of one name that are all compared; beyond that, equal ones are paired first
+MOST_COMPARED = 40_000  # pairs of calls of one name that are all compared; beyond that, equal ones are paired first, the rest in order
 MOST_ORDERED = 2500  # pairs of calls of one name among which the earliest of equally good pairings is looked for
-MOST_ASSIGNED = 400  # calls on the smaller side that the best assignment is worked out for; beyond that, in order
 
 _PLAIN = frozenset({str, int, float, bool})  # of which two equal ones of one type always agree
 
@@ -79,7 +78,7 @@ def compare(
 ) -> Comparison:
     """Two argument objects, less what equals being left out. An optional argument that was not given counts on neither side."""
     if parameters:
-        expected, actual = without_defaults(expected, parameters), without_defaults(actual, parameters)
+        expected, actual = without_defaults(expected, parameters, patterns=True), without_defaults(actual, parameters)
     agree = wanted = 0
     missing: list[str] = []
     differ: list[str] = []
@@ -158,7 +157,7 @@ def _pair_named(
     if len(wanted) * len(made) > MOST_COMPARED:
         equal, wanted, made = _equal_first(expected, actual, wanted, made)
         found = [against(one, other) for one, other in equal]
-        if min(len(wanted), len(made)) > MOST_ASSIGNED or len(wanted) * len(made) > MOST_COMPARED * 40:
+        if len(wanted) * len(made) > MOST_COMPARED:
             return found + [against(one, other) for one, other in zip(wanted, made, strict=False)]
     else:
         found = []
@@ -176,7 +175,7 @@ def _pair_named(
 def _equal_first(
     expected: Sequence[Call], actual: Sequence[Call], wanted: list[int], made: list[int]
 ) -> tuple[list[tuple[int, int]], list[int], list[int]]:
-    """Pairs of calls with literally equal arguments, and what is left: no other pairing of these can be better."""
+    """Pairs of calls with literally equal arguments, and what is left: for lists too long to compare everything with everything."""
     by_text: dict[str, list[int]] = {}
     for index in reversed(made):
         by_text.setdefault(_text(actual[index]), []).append(index)

@@ -32,10 +32,31 @@ def required(parameters: Mapping[str, Any]) -> frozenset[str]:
 
 def admits_null(schema: Any, root: Mapping[str, Any]) -> bool:
     """Whether null is among what the schema takes. A schema without any type takes everything."""
-    if not types_fit(None, schema, root):
+    try:
+        return _admits_null(schema, root, frozenset())
+    except RecursionError:
+        return True
+
+
+def _admits_null(schema: Any, root: Mapping[str, Any], seen: frozenset[int]) -> bool:
+    if not isinstance(schema, dict) or id(schema) in seen:
+        return schema is not False
+    if schema.get("nullable") is True:
+        return True
+    listed = schema.get("enum")
+    if (isinstance(listed, list) and None not in listed) or schema.get("const") is not None:
         return False
-    listed = schema.get("enum") if isinstance(schema, dict) else None
-    return not (isinstance(listed, list) and None not in listed) and not (isinstance(schema, dict) and schema.get("const") is not None)
+    inside = seen | {id(schema)}
+    if isinstance(schema.get("$ref"), str) and not _admits_null(_resolve(schema["$ref"], root), root, inside):
+        return False
+    for key in _COMBINED:
+        parts = schema.get(key)
+        if isinstance(parts, list) and parts:
+            admitting = (_admits_null(part, root, inside) for part in parts)
+            if not (all(admitting) if key == "allOf" else any(admitting)):
+                return False
+    kinds = schema.get("type")
+    return kinds is None or any(_is_kind(None, kind) for kind in (kinds if isinstance(kinds, list) else [kinds]))
 
 
 def variants(schema: Any, root: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -75,7 +96,10 @@ def types_fit(value: Any, schema: Any, root: Mapping[str, Any]) -> bool:
 
     Values, enums and patterns are not looked at; unknown keys and unknown type words are let through.
     """
-    return _fits(value, schema, root, frozenset())
+    try:
+        return _fits(value, schema, root, frozenset())
+    except RecursionError:  # a schema deeper than any that people write
+        return False
 
 
 def _fits(value: Any, schema: Any, root: Mapping[str, Any], seen: frozenset[int]) -> bool:

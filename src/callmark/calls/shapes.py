@@ -32,7 +32,8 @@ def read_call(value: Any) -> Call:
     inner = value.get("function") or value.get("tool")
     body = inner if isinstance(inner, dict) else value
     name = body.get("name", body.get("functionName"))
-    arguments = next((body[key] for key in _ARGUMENTS if key in body), None)
+    keys = _ARGUMENTS if body is value else _ARGUMENTS[:1]
+    arguments = next((body[key] for key in keys if key in body), None)
     given = value.get("id")
     call_id = scrub(given) if isinstance(given, str) else None if given is None else dump(given)
     if not isinstance(name, str):

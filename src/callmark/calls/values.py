@@ -6,19 +6,17 @@ value that is not one when its JSON is. They agree already when their words are 
 `agrees` reads matchers (section 4) on the expected side; `exact` and `similar` take every value as it is.
 """
 
-import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from callmark.calls.matchers import is_matcher, matches, optional
 from callmark.calls.schema import admits_null, properties, required, variants
 from callmark.calls.strict import NotStrict, parse
-from callmark.calls.words import words
+from callmark.calls.words import normal, words
 
 Rule = Literal["exact", "similar"]
 Agree = Callable[[Any, Any], bool]
 
-_LONGEST_MARKS = 1000
 _WORDS = {"true": True, "false": False, "none": None}
 
 
@@ -37,8 +35,11 @@ def agrees(expected: Any, actual: Any, rule: Rule = "exact") -> bool:
     return _compare(expected, actual, rule, True)
 
 
-def without_defaults(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The arguments less those that equal being left out: the parameter's default, and null where it is optional and not null-able."""
+def without_defaults(arguments: Mapping[str, Any], parameters: Mapping[str, Any], *, patterns: bool = False) -> Mapping[str, Any]:
+    """The arguments less those that equal being left out: the parameter's default, and null where it is optional and not null-able.
+
+    With `patterns` they are expected ones, in which `$literal` stands for its value.
+    """
     known = properties(parameters)
     if not known:
         return arguments
@@ -46,7 +47,7 @@ def without_defaults(arguments: Mapping[str, Any], parameters: Mapping[str, Any]
     return {
         key: value
         for key, value in arguments.items()
-        if key not in known or not _equals_leaving_out(value, known[key], key in needed, parameters)
+        if key not in known or not _left_out(value, known[key], key in needed, parameters, patterns)
     }
 
 
@@ -99,7 +100,7 @@ def _same_objects(expected: dict[str, Any], actual: dict[str, Any], rule: Rule, 
 
 
 def _same_text(expected: str, actual: str, rule: Rule) -> bool:
-    if _normal(expected) == _normal(actual):
+    if normal(expected, "NFC").strip() == normal(actual, "NFC").strip():
         return True
     return rule == "similar" and bool(found := words(expected)) and found == words(actual)
 
@@ -114,24 +115,11 @@ def _same_as_text(value: Any, text: str, rule: Rule, patterns: bool = False) -> 
     return not isinstance(read, str) and _same(value, read, rule, patterns)
 
 
-def _equals_leaving_out(value: Any, schema: Any, needed: bool, root: Mapping[str, Any]) -> bool:
+def _left_out(value: Any, schema: Any, needed: bool, root: Mapping[str, Any], patterns: bool) -> bool:
     if not isinstance(schema, dict):
         return False
+    if patterns and is_matcher(value) and "$literal" in value:
+        value = value["$literal"]
     if any("default" in part and exact(part["default"], value) for part in variants(schema, root)):
         return True
     return value is None and not needed and not admits_null(schema, root)
-
-
-def _normal(text: str) -> str:
-    if not text.isascii() and not (len(text) > _LONGEST_MARKS and _marks(text) > _LONGEST_MARKS):
-        text = unicodedata.normalize("NFC", text)
-    return text.strip()
-
-
-def _marks(text: str) -> int:
-    """The longest run of combining marks: normalising one takes time squared, and no writing has long ones."""
-    longest = run = 0
-    for character in text:
-        run = run + 1 if unicodedata.combining(character) else 0
-        longest = max(longest, run)
-    return longest

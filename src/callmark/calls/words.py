@@ -1,6 +1,9 @@
 """The words of a text (docs/metrics.md, section 3): what is left of it when case, spacing and edge punctuation do not count."""
 
 import unicodedata
+from typing import Literal
+
+_LONGEST_MARKS = 1000
 
 _QUOTES = "\"'`"
 _ENDINGS = ".,;:!?。，、"
@@ -9,8 +12,27 @@ _BRACKETS = frozenset({"Ps", "Pe", "Pi", "Pf"})
 
 def words(text: str) -> list[str]:
     """NFKC, case-folded, split at white space, each word bare of quotes, brackets and closing punctuation; empty ones dropped."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
+    folded = normal(text, "NFKC").casefold()
     return [word for word in map(bare, folded.split()) if word]
+
+
+def normal(text: str, form: Literal["NFC", "NFKC"]) -> str:
+    """The text in a Unicode normal form; as it is where it has a run of combining marks such as no writing has.
+
+    Normalising such a run takes time squared.
+    """
+    if text.isascii() or (len(text) > _LONGEST_MARKS and _marks(text) > _LONGEST_MARKS):
+        return text
+    return unicodedata.normalize(form, text)
+
+
+def _marks(text: str) -> int:
+    """The longest run of combining marks."""
+    longest = run = 0
+    for character in text:
+        run = run + 1 if unicodedata.combining(character) else 0
+        longest = max(longest, run)
+    return longest
 
 
 def bare(word: str) -> str:

@@ -16,7 +16,7 @@ from callmark.errors import BadInput, BrokenRow
 from callmark.wording import nearest
 
 SKIP_HINT = "Repair it, or pass --skip-bad to go on without it (--rejects FILE keeps such rows)."
-COMMANDS = ("stats", "show", "lint", "filter", "expand", "demo")
+COMMANDS = ("stats", "show", "lint", "filter", "expand", "export", "demo")
 
 
 class Commands(click.Group):
