@@ -68,6 +68,7 @@ def test_arguments_that_are_not_there_are_none_given() -> None:
         ('{"a": "\ud800"}', "lone surrogate"),
         ({"a": "\ud800"}, "lone surrogate"),
         ({"a": float("nan")}, "outside double range"),
+        ({"a": 16**9000}, "outside double range"),
         ('{"a":' * 201 + "1" + "}" * 201, "nesting deeper than 200"),
         ('{"a":' * 10_000 + "1" + "}" * 10_000, "nesting deeper than 200"),
         ('{"a":' + "[" * 200 + "]" * 200 + "}", "nesting deeper than 200"),

@@ -90,10 +90,18 @@ def dump(value: Any) -> str:
         return msgspec.json.encode(value).decode()
     except (TypeError, ValueError, RecursionError, OverflowError):
         pass
-    try:
-        return scrub(json.dumps(value, ensure_ascii=False, default=repr))
-    except (TypeError, ValueError, RecursionError):
-        return scrub(repr(value)) if not deeper_than(value, DEEPEST) else f"({type(value).__name__} nested deeper than {DEEPEST})"
+    if deeper_than(value, DEEPEST):
+        return f"({type(value).__name__} nested deeper than {DEEPEST})"
+    for write in (_plain, repr):
+        try:
+            return scrub(write(value))
+        except (TypeError, ValueError, RecursionError):  # an integer of more digits than Python writes, a key that is no text
+            continue
+    return f"({type(value).__name__} that cannot be written)"
+
+
+def _plain(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=repr)
 
 
 def repeated_key(text: str | bytes) -> str | None:

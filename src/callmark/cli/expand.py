@@ -5,7 +5,7 @@ from typing import cast
 
 import click
 
-from callmark.cli.reading import Reader, reading_options, refuse_rejects_alone, refuse_same_file, tracked
+from callmark.cli.reading import ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file, tracked
 from callmark.wording import counted
 
 
@@ -30,10 +30,7 @@ def command(
     abstain: bool,
     wrap: str | None,
     as_json: bool,
-    dialect: str | None,
-    tools: str | None,
-    skip_bad: bool,
-    rejects: str | None,
+    reading: ReadingOptions,
 ) -> None:
     """Make every tool call its own test: the messages before it, and the call that should come next. The same input, the same bytes.
 
@@ -47,10 +44,10 @@ def command(
     from callmark.formats.openai import write
 
     counts = {"conversations": 0, "decision_points": 0, "abstentions": 0, "end_in_assistant": 0, "malformed": 0}
-    refuse_rejects_alone(rejects, skip_bad)
-    refuse_same_file(file=file, out=out, rejects=rejects)
+    refuse_rejects_alone(reading)
+    refuse_same_file(file=file, out=out, rejects=reading.rejects)
     with (
-        Reader(dialect=dialect, tools=tools, skip_bad=skip_bad, rejects=rejects) as reader,
+        reading.reader() as reader,
         reader.open(file) as dataset,
         Output(out) as output,
     ):

@@ -15,8 +15,8 @@ def command() -> None:
 @command.command(short_help="Document 001's Python grader, as one file that needs nothing but Python.")
 @click.option("-o", "--out", metavar="OUT", required=True, help="Where the program goes; - is standard output.")
 def grader(out: str) -> None:
-    """Write the suite `call` as one self-contained file: `grade(sample, item)`, nothing imported but the standard library. It gives the same
-    score as callmark on every item; an item that uses $regex is refused by name.
+    """Write the suite `call` as one self-contained file: `grade(sample, item)`, nothing imported but the standard library. It gives
+    the same score as callmark on every item; an item that uses $regex is refused by name.
 
     \b
     callmark export grader -o grader.py

@@ -2,7 +2,7 @@
 
 import click
 
-from callmark.cli.reading import Reader, reading_options, refuse_same_file, say, tracked
+from callmark.cli.reading import ReadingOptions, reading_options, refuse_same_file, say, tracked
 from callmark.errors import BadInput
 from callmark.wording import counted
 
@@ -38,10 +38,7 @@ def command(
     tool: tuple[str, ...],
     no_tool: tuple[str, ...],
     as_json: bool,
-    dialect: str | None,
-    tools: str | None,
-    skip_bad: bool,
-    rejects: str | None,
+    reading: ReadingOptions,
 ) -> None:
     """Keep the rows that every rule keeps. Prints what each rule keeps alone, and all of them together.
 
@@ -68,11 +65,11 @@ def command(
     ]
     if not wanted:
         raise BadInput("no rule was given, so every row would be kept", "callmark filter --help lists the rules.")
-    refuse_same_file(out=out, rejects=rejects)
-    refuse_same_file(file=file, rejects=rejects)
+    refuse_same_file(out=out, rejects=reading.rejects)
+    refuse_same_file(file=file, rejects=reading.rejects)
     kept = rules.Kept(0, {}, 0)
     with (
-        Reader(dialect=dialect, tools=tools, skip_bad=skip_bad, rejects=rejects) as reader,
+        reading.reader() as reader,
         reader.open(file) as dataset,
         Output(out) as output,
     ):
@@ -100,7 +97,7 @@ def command(
     show_kept(screen, kept)
     if out != "-":
         screen.print()
-        rest = f" · {kept.rows - kept.together:,} → {safe(rejects)}" if rejects else ""
+        rest = f" · {kept.rows - kept.together:,} → {safe(reading.rejects)}" if reading.rejects else ""
         screen.print(f"{counted(kept.together, 'row')} → {safe(out)}{rest}", soft_wrap=True)
     if not kept.together:
         say("callmark: no row is kept.")

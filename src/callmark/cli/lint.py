@@ -2,7 +2,7 @@
 
 import click
 
-from callmark.cli.reading import Reader, reading_options, refuse_rejects_alone, refuse_same_file, tracked
+from callmark.cli.reading import ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file, tracked
 from callmark.errors import BadInput
 
 
@@ -14,10 +14,7 @@ from callmark.errors import BadInput
 @click.option("--json", "as_json", is_flag=True, help="For machines: rows, summary, findings.")
 def command(
     files: tuple[str, ...],
-    dialect: str | None,
-    tools: str | None,
-    skip_bad: bool,
-    rejects: str | None,
+    reading: ReadingOptions,
     strict: bool,
     every: bool,
     as_json: bool,
@@ -32,14 +29,12 @@ def command(
     from callmark.data.lint import Linter
 
     linter = Linter()
-    refuse_rejects_alone(rejects, skip_bad)
+    refuse_rejects_alone(reading)
     for path in files:
-        refuse_same_file(file=path, rejects=rejects)
+        refuse_same_file(file=path, rejects=reading.rejects)
     if files.count("-") > 1:
         raise BadInput("standard input can be read once, it stands there twice")
-    with Reader(
-        dialect=dialect, tools=tools, skip_bad=skip_bad, rejects=rejects, on_bad=lambda bad: linter.add_broken(bad.place, bad.reason)
-    ) as reader:
+    with reading.reader(on_bad=lambda bad: linter.add_broken(bad.place, bad.reason)) as reader:
         datasets = [reader.open(path) for path in files]
         rows = []
         for dataset in datasets:

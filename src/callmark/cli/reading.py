@@ -5,11 +5,13 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import wraps
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import click
 import msgspec
+from msgspec import Struct
 
 from callmark.errors import BadInput
 from callmark.formats import BadRow, Dataset, Output, side_tools
@@ -20,18 +22,36 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 PATIENCE = 1.0  # seconds before a progress bar shows
 
 
+class ReadingOptions(Struct, frozen=True):
+    """--from, --tools, --skip-bad and --rejects, as they were given."""
+
+    dialect: str | None
+    tools: str | None
+    skip_bad: bool
+    rejects: str | None
+
+    def reader(self, *, on_bad: Callable[[BadRow], None] | None = None) -> "Reader":
+        """What opens datasets as these options say."""
+        return Reader(self, on_bad=on_bad)
+
+
 def reading_options(*, rejects: str = "Keep rows that cannot be read in FILE, each with its reason.") -> Callable[[Command], Command]:
-    """--from, --tools, --skip-bad and --rejects."""
+    """The options that every command has which reads datasets; it gets them as `reading`."""
 
     def decorate(command: Command) -> Command:
+        @wraps(command)
+        def with_options(*given: Any, dialect: str | None, tools: str | None, skip_bad: bool, rejects: str | None, **more: Any) -> Any:
+            return command(*given, reading=ReadingOptions(dialect, tools, skip_bad, rejects), **more)
+
+        decorated: Any = with_options
         for option in (
             click.option("--rejects", metavar="FILE", help=rejects),
             click.option("--skip-bad", is_flag=True, help="Go on without rows that cannot be read, and count them."),
             click.option("--tools", metavar="FILE", help="Tools for rows that have none: a JSON list."),
             click.option("--from", "dialect", metavar="DIALECT", help="openai, sharegpt or scenarios; found out if not given."),
         ):
-            command = option(command)
-        return command
+            decorated = option(decorated)
+        return cast("Command", decorated)
 
     return decorate
 
@@ -39,20 +59,10 @@ def reading_options(*, rejects: str = "Keep rows that cannot be read in FILE, ea
 class Reader:
     """Opens datasets as the options say, and keeps and counts the rows that cannot be read."""
 
-    def __init__(
-        self,
-        *,
-        dialect: str | None,
-        tools: str | None,
-        skip_bad: bool,
-        rejects: str | None,
-        on_bad: Callable[[BadRow], None] | None = None,
-    ) -> None:
-        self._dialect = dialect
-        self._tools = tools
-        self._skip_bad = skip_bad
+    def __init__(self, options: ReadingOptions, *, on_bad: Callable[[BadRow], None] | None = None) -> None:
+        self._options = options
         self._on_bad = on_bad
-        self._rejects = Output(rejects)
+        self._rejects = Output(options.rejects)
         self._opened = False
         self.bad_rows = 0
 
@@ -80,9 +90,9 @@ class Reader:
         """The dataset in a file."""
         return Dataset(
             path,
-            dialect=self._dialect,
-            reading=side_tools(self._tools) if self._tools else None,
-            on_bad=self._bad if self._skip_bad else None,
+            dialect=self._options.dialect,
+            reading=side_tools(self._options.tools) if self._options.tools else None,
+            on_bad=self._bad if self._options.skip_bad else None,
         )
 
     def reject(self, row: Conversation, reasons: list[str]) -> None:
@@ -117,9 +127,9 @@ def refuse_same_file(**files: str | None) -> None:
 _WORDS = {"file": "what is read", "out": "where the result goes", "rejects": "where the rejects go"}
 
 
-def refuse_rejects_alone(rejects: str | None, skip_bad: bool) -> None:
+def refuse_rejects_alone(reading: ReadingOptions) -> None:
     """Rejects without --skip-bad would stay empty: the first bad row stops the command."""
-    if rejects is not None and not skip_bad:
+    if reading.rejects is not None and not reading.skip_bad:
         raise BadInput("--rejects keeps rows that are skipped, so it needs --skip-bad")
 
 

@@ -2,7 +2,7 @@
 
 import click
 
-from callmark.cli.reading import Reader, reading_options, refuse_rejects_alone, refuse_same_file, say, tracked
+from callmark.cli.reading import ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file, say, tracked
 from callmark.errors import BadInput
 from callmark.types import Case, Conversation
 from callmark.wording import counted
@@ -27,10 +27,7 @@ def command(
     full: bool,
     as_markdown: bool,
     as_json: bool,
-    dialect: str | None,
-    tools: str | None,
-    skip_bad: bool,
-    rejects: str | None,
+    reading: ReadingOptions,
 ) -> None:
     """One conversation as it went: who spoke, which tool was called with what, what came back. The first, if nothing else is asked for.
 
@@ -40,12 +37,12 @@ def command(
     """
     if sum((number is not None, row_id is not None, most_calls, search is not None)) > 1:
         raise BadInput("--row, --id, --most-calls and --search each pick a row, only one of them can be given")
-    refuse_rejects_alone(rejects, skip_bad)
-    refuse_same_file(file=file, rejects=rejects)
+    refuse_rejects_alone(reading)
+    refuse_same_file(file=file, rejects=reading.rejects)
     from callmark.reporting.flow import FOLD, found_in, markdown, show_flow
     from callmark.reporting.headline import show_head
 
-    with Reader(dialect=dialect, tools=tools, skip_bad=skip_bad, rejects=rejects) as reader:
+    with reading.reader() as reader:
         dataset = reader.open(file)
         picked: Conversation | None = None
         rows = hits = 0

@@ -2,7 +2,7 @@
 
 import click
 
-from callmark.cli.reading import Reader, reading_options, refuse_rejects_alone, refuse_same_file, tracked
+from callmark.cli.reading import ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file, tracked
 from callmark.errors import BadInput
 from callmark.wording import counted
 
@@ -11,7 +11,7 @@ from callmark.wording import counted
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @reading_options()
 @click.option("--json", "as_json", is_flag=True, help="For machines; a list where there are several files.")
-def command(files: tuple[str, ...], dialect: str | None, tools: str | None, skip_bad: bool, rejects: str | None, as_json: bool) -> None:
+def command(files: tuple[str, ...], reading: ReadingOptions, as_json: bool) -> None:
     """What is in a dataset: turns and calls as a table, then roles, tools, sequences and arguments. Several files stand side by side.
 
     \b
@@ -20,12 +20,12 @@ def command(files: tuple[str, ...], dialect: str | None, tools: str | None, skip
     """
     from callmark.data.stats import stats
 
-    refuse_rejects_alone(rejects, skip_bad)
+    refuse_rejects_alone(reading)
     for path in files:
-        refuse_same_file(file=path, rejects=rejects)
+        refuse_same_file(file=path, rejects=reading.rejects)
     if files.count("-") > 1:
         raise BadInput("standard input can be read once, it stands there twice")
-    with Reader(dialect=dialect, tools=tools, skip_bad=skip_bad, rejects=rejects) as reader:
+    with reading.reader() as reader:
         datasets = [reader.open(path) for path in files]
         results = [(dataset, stats(tracked(dataset))) for dataset in datasets]
     if as_json:
