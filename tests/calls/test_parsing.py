@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from callmark.calls.parsing import LONGEST_CODE, Dialect, Parsed, parse_calls
+from callmark.calls.code import LONGEST_CODE
+from callmark.calls.parsing import Dialect, Parsed, parse_calls
 from callmark.types import Call
 
 DIALECTS: tuple[Dialect, ...] = ("auto", "hermes", "mistral", "llama3", "pythonic", "json")

@@ -13,7 +13,6 @@ JSON text ends is for its own brackets to say, before any tag that may stand in 
 raises, and every text is read in time linear in its length: what a scan has gone over is never scanned again.
 """
 
-import ast
 import json
 import re
 import warnings
@@ -22,17 +21,16 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from callmark.calls.code import CODE_STRING, malformed_code, read_code_call
 from callmark.calls.shapes import named_call, read_call
 from callmark.calls.strict import DEEPEST, NotStrict, parse, scrub
 from callmark.types import Call
 
 Dialect = Literal["auto", "hermes", "mistral", "llama3", "pythonic", "json"]
 
-LONGEST_CODE = 250_000  # characters of one pythonic call, strings aside; Python's own parser is slow beyond
 _LEVELS_AROUND = 2  # of a call around its arguments
 _FIRST_PIECE, _LONGEST_WORD = 1024, 16  # of a JSON text that is tried for its end; of what a cut can leave unreadable: -Infinity, \\ud83d
 _ENDINGS = ("<|eom_id|>", "<|eot_id|>", "<|im_end|>", "<|end_of_text|>", "<|endoftext|>", "</s>")
-_NAMES = {"true": True, "false": False, "null": None}
 
 _Read = Callable[[str, re.Match[str]], tuple[list[Call] | None, int]]
 
@@ -78,10 +76,8 @@ _IN_TAG = _json_brackets("<", r"</?tool_call>|</?function[=>]")
 _IN_MISTRAL = _json_brackets(r"\[", r"\[TOOL_CALLS\]")
 _IN_LLAMA = _json_brackets("<", r"<\|python_tag\|>")
 _IN_FENCE = _json_brackets("`", "```")
-_STRING = r'"""(?:[^"\\]|\\.|"(?!""))*+(?:""")?|' + r"'''(?:[^'\\]|\\.|'(?!''))*+(?:''')?|" + r""""(?:[^"\\]|\\.)*+"?|'(?:[^'\\]|\\.)*+'?"""
 # no mark ends code, so its first group never matches
-_IN_CODE = re.compile(rf"(?!)(.)|{_STRING}|([({{\[])|([)}}\]])", re.DOTALL)
-_CODE_STRING = re.compile(_STRING, re.DOTALL)
+_IN_CODE = re.compile(rf"(?!)(.)|{CODE_STRING}|([({{\[])|([)}}\]])", re.DOTALL)
 
 _decode = json.JSONDecoder(strict=False, parse_int=str, parse_float=str).raw_decode  # tells where a value ends, not what it is
 
@@ -191,7 +187,7 @@ def _function(text: str, mark: re.Match[str]) -> tuple[list[Call], int]:
     if span and not closed:
         stop = end = at
     if text[at:stop].strip() or not (span or closed):
-        call = _malformed(mark["name"], "neither a JSON object nor closed parameters", text[mark.end() : stop])
+        call = malformed_code(mark["name"], "neither a JSON object nor closed parameters", text[mark.end() : stop])
     else:
         call = named_call(mark["name"].strip(), arguments, None)
     return [call], _skip(_TAG_CLOSED, text, end)
@@ -307,64 +303,12 @@ def _code(names: Container[str] | None) -> _Read:
         if names is not None and mark["name"] not in names:
             return None, mark.end()
         stop, closed = _balanced(_IN_CODE, text, mark.end() - 1)
-        call = _code_call(mark["name"], text[mark.start("name") : stop])
+        call = read_code_call(mark["name"], text[mark.start("name") : stop])
         if call.malformed and closed and mark["place"] is None:
             return None, stop
         return [call], _skip(_FENCE_CLOSED, text, _skip(_LIST_END, text, stop))
 
     return read
-
-
-def _code_call(name: str, source: str) -> Call:
-    """The call that a piece of code writes, if its arguments are keywords and literals; else malformed, with the code for its text."""
-    try:
-        call = read_call({"name": name, "arguments": _keywords(source[len(name) :])})
-    except NotStrict as problem:
-        return _malformed(name, f"arguments: {problem}", source)
-    except RecursionError:  # from a caller that is deep itself
-        return _malformed(name, "arguments: nested too deep", source)
-    return _malformed(name, call.malformed, source) if call.malformed else call
-
-
-def _keywords(code: str) -> dict[str, Any]:
-    if len(code) > LONGEST_CODE and len(_CODE_STRING.sub("", code)) > LONGEST_CODE:
-        raise NotStrict(f"code of more than {LONGEST_CODE} characters")
-    try:
-        call = ast.parse(f"f{code}", mode="eval").body
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise NotStrict("not Python") from None
-    if not isinstance(call, ast.Call) or call.args:
-        raise NotStrict("a positional argument")
-    values = {keyword.arg: _literal(keyword.value) for keyword in call.keywords if keyword.arg is not None}
-    if len(values) < len(call.keywords):
-        raise NotStrict("a repeated keyword or **")
-    return values
-
-
-def _literal(node: ast.expr) -> Any:
-    """The JSON value of a literal; Python's parser has bounded how deep it is. A tuple is a list."""
-    match node:
-        case ast.Constant(value=str() | bool() | float() | None as value):
-            return value
-        case ast.Constant(value=int() as value) if value.bit_length() <= 1024:
-            return value
-        case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=ast.Constant(value=int() | float()) as number):
-            value = _literal(number)
-            return -value if isinstance(sign, ast.USub) else value
-        case ast.List(elts=items) | ast.Tuple(elts=items):
-            return [_literal(item) for item in items]
-        case ast.Dict(keys=keys, values=values):
-            return {_key(key): _literal(value) for key, value in zip(keys, values, strict=True)}
-        case ast.Name(id=name) if name in _NAMES:
-            return _NAMES[name]
-    raise NotStrict("not a literal that JSON has")
-
-
-def _key(node: ast.expr | None) -> str:
-    match node:
-        case ast.Constant(value=str() as key):
-            return key
-    raise NotStrict("a key that is no string")
 
 
 def _objects(text: str, at: int, brackets: re.Pattern[str]) -> Iterator[tuple[int, int]]:
@@ -427,7 +371,7 @@ def _call(text: str) -> Call:
         call = read_call(json.loads(text))
     except (ValueError, RecursionError):
         found = _NAME.search(text)
-        return _malformed(found[1] if found else "", reason, text)
+        return malformed_code(found[1] if found else "", reason, text)
     return Call(call.name, {}, call.id, call.malformed or reason, scrub(text))
 
 
@@ -441,10 +385,6 @@ def _with_arguments(value: Any) -> Any:
     if "parameters" in value and not value.keys() & {"arguments", "input", "kwargs"}:
         return {**value, "arguments": value["parameters"]}
     return value
-
-
-def _malformed(name: str, reason: str, text: str) -> Call:
-    return Call(scrub(name.strip()), {}, None, reason, scrub(text.strip()))
 
 
 def _next(pattern: re.Pattern[str], text: str, at: int) -> tuple[int, int]:
