@@ -74,6 +74,7 @@ class Original(Struct, frozen=True, gc=False):
 
     `row` is the whole row in its own dialect. Each message's JSON in OpenAI's form is in `texts`, or still in `body`, an object that has
     them under `messages`; they belong to `messages`, and `raw_tools` to `tools`: a conversation that has others is written anew.
+    `openai_calls` says that every call in it is known to be in OpenAI's form.
     """
 
     messages: Sequence["Message"] = ()
@@ -82,6 +83,7 @@ class Original(Struct, frozen=True, gc=False):
     body: bytes | Raw = b""
     texts: Sequence[Text] = ()
     raw_tools: bytes = b""
+    openai_calls: bool = False
 
 
 class Conversation(Struct, frozen=True, gc=False):

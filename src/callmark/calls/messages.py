@@ -181,9 +181,14 @@ def _call_fields(call: Call) -> dict[str, Any]:
     return fields if call.id is None else {"id": call.id, **fields}
 
 
-def call_texts(message: Message, text: Text) -> list[bytes]:
-    """The JSON of each call of a message whose JSON is `text`, in OpenAI's form: as it stood where it stood in that form."""
+def call_texts(message: Message, text: Text, *, openai: bool = False) -> list[bytes]:
+    """The JSON of each call of a message whose JSON is `text`, in OpenAI's form: as it stood, where it stood in that form.
+
+    `openai` says that it is known to.
+    """
     stood = _decode_calls(text).tool_calls
+    if openai and stood and len(stood) == len(message.calls):
+        return [bytes(raw) for raw in stood]
     if not stood or len(stood) != len(message.calls):  # the older function_call
         return [call_text(call) for call in message.calls]
     return [bytes(raw) if _is_openai(raw) else call_text(call) for call, raw in zip(message.calls, stood, strict=True)]

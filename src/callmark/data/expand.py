@@ -45,10 +45,11 @@ def decision_points(
     name = conversation.id if name is None else name
     texts: Sequence[Text] | None = None
     results: Results | None = None
+    known = conversation.original.openai_calls and conversation.original.messages is messages
     for index, message in enumerate(messages):
         if message.calls:
             texts = message_texts(conversation) if texts is None else texts
-            calls = call_texts(message, texts[index])
+            calls = call_texts(message, texts[index], openai=known)
             if len(calls) == 1 or parallel == "together":
                 source = Source(name, index, 0 if len(calls) == 1 else None)
                 yield _case(conversation, f"{name}:{index}", source, _cut(messages, texts, index), message.calls, calls)
@@ -68,7 +69,7 @@ Cut = tuple[tuple[Message, ...], Sequence[Text]]  # a history: its messages, and
 
 def _case(conversation: Conversation, name: str, source: Source, cut: Cut, expected: tuple[Call, ...], gold: Sequence[bytes]) -> Case:
     messages, texts = cut
-    if any(b"$" in text or b"u0024" in text for text in gold):
+    if b"$" in (joined := b"".join(gold)) or b"u0024" in joined:
         wrapped = tuple(map(_gold, expected))
         gold = [text if call is made else call_text(call) for call, made, text in zip(wrapped, expected, gold, strict=True)]
         expected = wrapped

@@ -75,7 +75,7 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
         raise BadInput("the row has no messages")
     messages = messages_of(wire.messages)
     own_id = row_id(wire.id, place)
-    original = Original(messages, tools, row, body, (), raw_tools)
+    original = Original(messages, tools, row, body, (), raw_tools, wire.__class__ is _UsualRow)
     if wire.expected_output is NOTHING or bytes(wire.expected_output) == b"null":
         return Conversation(own_id, messages, tools, place, original)
     calls = _expected(wire.expected_output)
