@@ -47,6 +47,12 @@ def test_everything_is_counted() -> None:
     assert (arguments["z"].given, arguments["z"].required) == (1, None)
 
 
+def test_the_statistics_show_themselves_in_a_notebook() -> None:
+    shown = callmark.stats(ROWS)._repr_html_()
+    assert "<tr><th>mean</th><td>2</td><td>1.333</td></tr>" in shown
+    assert "<tr><th>75%</th>" in shown
+
+
 def test_of_a_case_the_expected_calls_are_counted() -> None:
     counted = callmark.stats([Case("1", (Message("user", "hi"), calling(made("old"))), expected=(made("new"),))])
     assert counted.tools == {"new": 1}

@@ -53,6 +53,16 @@ class Stats(Struct, frozen=True):
     turns_counts: dict[int, int]
     calls_counts: dict[int, int]
 
+    def _repr_html_(self) -> str:
+        parts = (self.num_turns, self.tool_calls)
+        names = ("count", "mean", "std", "min", "q25", "q50", "q75", "max", "total")
+        cells = ["".join(f"<td>{_shown(getattr(part, name))}</td>" for part in parts) for name in names]
+        rows = "".join(
+            f"<tr><th>{name.replace('q', '') + '%' if name[0] == 'q' else name}</th>{cell}</tr>"
+            for name, cell in zip(names, cells, strict=True)
+        )
+        return f"<table><tr><th></th><th>num_turns</th><th>tool_calls</th></tr>{rows}</table>"
+
 
 def stats(rows: Iterable[Conversation]) -> Stats:
     """The statistics of conversations or cases. No row at all raises `BadInput`."""
@@ -181,6 +191,10 @@ class Tally:
                 for key in [*known, *sorted(seen)]
             }
         return coverage
+
+
+def _shown(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}".rstrip("0").rstrip(".")
 
 
 def _ranked_sets(sets: Counter[frozenset[str]]) -> list[tuple[frozenset[str], int]]:

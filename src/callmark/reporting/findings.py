@@ -34,7 +34,7 @@ def show_findings(console: Console, report: LintReport, *, every: bool = False) 
         console.print(Text(name, style=_STYLES[CODES[name][0]]))
         found = [finding for finding in report.findings if finding.code == name]
         for finding in found if every else found[:SHOWN]:
-            console.print(Text("  ") + _place(finding) + Text(one_line(finding.sentence, 400)), soft_wrap=True)
+            console.print(Text("  ") + _place(finding) + Text(one_line(finding.sentence, 400)), soft_wrap=not console.record)
         if count > SHOWN and not every:
             console.print(Text(f"  … and {count - SHOWN:,} more (--all, or --json)", style="dim"))
 
