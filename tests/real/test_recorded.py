@@ -68,3 +68,12 @@ def test_half_of_the_stock_file_rightly_calls_nothing(cli: Cli, tmp_path: Path) 
     out = tmp_path / "eval.jsonl"
     told = json.loads(cli("expand", STOCK, "-o", out, "--abstain", "--json").out)
     assert (told["conversations"], told["decision_points"], told["abstentions"]) == (10, 10, 5)
+
+
+def test_gold_against_itself_is_right_223_times() -> None:
+    grades = [
+        callmark.grade(case.expected, case.expected, tools=case.tools, messages=case.messages)
+        for case in callmark.expand(callmark.load(RETAIL))
+    ]
+    assert [grade.metrics["call.score"] for grade in grades] == [1.0] * 223
+    assert all(set(grade.metrics.values()) == {1.0} and not grade.faults for grade in grades)
