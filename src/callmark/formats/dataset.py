@@ -24,9 +24,7 @@ _SHOWN = 5  # rows in a notebook
 _MOST_SNIFFED = 1000  # rows that may be looked at before a dialect is found
 # Every escape of a JSON text, one by one; a surrogate that is not half of a pair is group 1.
 _ESCAPE = re.compile(rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL)
-
-
-_SPELLED = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+_SPELLED = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")  # one that was written out
 
 
 class BadRow(Struct, frozen=True):
