@@ -448,6 +448,18 @@ def test_a_case_is_the_same_in_memory_and_after_writing(tmp_path: Path) -> None:
     assert cut.expected == read.expected == (Call("f", {"a": {"$literal": {"$any": True}}}, "1"),)
 
 
+def test_an_expectation_changed_in_python_is_written_as_it_is_now(tmp_path: Path) -> None:
+    (cut,) = callmark.expand([Conversation("t", (Message("user", "x"), Message("assistant", "", (Call("f", {}, "1"),))))])
+    scenario = callmark.Case("s", instructions="You are Ann.", expected=(Call("f"),))
+    for case, dialect in ((cut, "openai"), (scenario, "scenarios")):
+        callmark.write([case], tmp_path / "x.jsonl", dialect=dialect)
+        (read,) = callmark.load(tmp_path / "x.jsonl")
+        callmark.write([msgspec.structs.replace(read, expected=(Call("g"),))], tmp_path / "y.jsonl", dialect=dialect)
+        (again,) = callmark.load(tmp_path / "y.jsonl")
+        assert isinstance(again, callmark.Case)
+        assert [made.name for made in again.expected] == ["g"]
+
+
 def test_several_files_are_told_apart(tmp_path: Path) -> None:
     one, two = write_rows(tmp_path / "one.jsonl", GOOD), write_rows(tmp_path / "two.jsonl", {**GOOD, "tools": [{"name": "f"}]}, GOOD)
     from callmark.data.lint import Linter

@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 from msgspec import Raw, Struct
 
-Role = str
 Text = bytes | Raw  # a piece of JSON
 Severity = Literal["error", "warning", "info"]
 FOLDED = 200  # characters of a text that a notebook shows before it folds the rest
@@ -62,7 +61,7 @@ class Message(Struct, frozen=True, gc=False):
     `tool_call_id` and `name` belong to a tool's result.
     """
 
-    role: Role
+    role: str
     text: str = ""
     calls: tuple[Call, ...] = ()
     tool_call_id: str | None = None
@@ -74,7 +73,7 @@ class Original(Struct, frozen=True, gc=False):
 
     `row` is the whole row in its own dialect. Each message's JSON in OpenAI's form is in `texts`, or still in `body`, an object that has
     them under `messages`; they belong to `messages`, and `raw_tools` to `tools`: a conversation that has others is written anew.
-    `openai_calls` says that every call in it is known to be in OpenAI's form.
+    `openai_calls` says that every call in it is known to be in OpenAI's form. Of a case, `expected_texts` is the JSON of `expected`.
     """
 
     messages: Sequence["Message"] = ()
@@ -84,6 +83,8 @@ class Original(Struct, frozen=True, gc=False):
     texts: Sequence[Text] = ()
     raw_tools: bytes = b""
     openai_calls: bool = False
+    expected: Sequence[Call] = ()
+    expected_texts: Sequence[Text] = ()
 
 
 class Conversation(Struct, frozen=True, gc=False):
@@ -124,7 +125,6 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
     """
 
     expected: tuple[Call, ...] = ()
-    raw_expected: Sequence[Text] = ()
     source: Source | None = None
     instructions: str = ""
     completion: str = ""
@@ -163,16 +163,6 @@ class Finding(Struct, frozen=True):
     message: int | None = None
     call: str | None = None
     argument: str | None = None
-
-
-class Prediction(Struct, frozen=True):
-    """What came back for a case in one trial: calls and text, or an error (then nothing is scored)."""
-
-    case: str
-    calls: tuple[Call, ...] = ()
-    text: str = ""
-    error: str = ""
-    trial: int = 0
 
 
 Metrics = dict[str, float]

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
@@ -93,7 +94,7 @@ def quality(expected: Sequence[Call], actual: Sequence[Call], chosen: Sequence[t
     return (
         len(compared),
         sum(one.all_agree for one in compared),
-        sum(one.agreement for one in compared),
+        sum(Fraction(one.agree, one.named) if one.named else 1 for one in compared),
         sum(one.agree for one in compared),
         -sum(one.made for one in compared),
         -sum(one.expected for one in compared),

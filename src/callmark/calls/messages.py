@@ -5,7 +5,7 @@ other JSON. A number where the list of calls belongs raises `BadInput`; a call t
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -14,7 +14,7 @@ from msgspec import Raw, Struct
 from callmark.calls.shapes import named_call, read_call_text
 from callmark.calls.strict import dump, scrub
 from callmark.errors import BadInput
-from callmark.types import Call, Conversation, Message, Text
+from callmark.types import Call, Case, Conversation, Message, Text
 
 RESULT_ROLES = frozenset({"tool", "function"})
 
@@ -158,6 +158,14 @@ def message_texts(conversation: Conversation) -> Sequence[Text]:
     return [message_text(message) for message in conversation.messages]
 
 
+def expected_texts(case: Case, written: Callable[[Call], bytes]) -> Sequence[Text]:
+    """The JSON of each expected call: as it stood, or `written` anew where the calls were made in Python."""
+    original = case.original
+    if original.expected is case.expected and original.expected_texts:
+        return original.expected_texts
+    return [written(call) for call in case.expected]
+
+
 def message_text(message: Message) -> bytes:
     """The message's JSON, made from its fields."""
     fields: dict[str, Any] = {"role": message.role, "content": scrub(message.text) if message.text or not message.calls else None}
@@ -187,11 +195,9 @@ def call_texts(message: Message, text: Text, *, openai: bool = False) -> list[by
     `openai` says that it is known to.
     """
     stood = _decode_calls(text).tool_calls
-    if openai and stood and len(stood) == len(message.calls):
-        return [bytes(raw) for raw in stood]
     if not stood or len(stood) != len(message.calls):  # the older function_call
         return [call_text(call) for call in message.calls]
-    return [bytes(raw) if _is_openai(raw) else call_text(call) for call, raw in zip(message.calls, stood, strict=True)]
+    return [bytes(raw) if openai or _is_openai(raw) else call_text(call) for call, raw in zip(message.calls, stood, strict=True)]
 
 
 def _is_openai(call: Raw) -> bool:

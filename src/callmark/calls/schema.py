@@ -1,7 +1,7 @@
 """A tool's JSON Schema: its parameters, what a value may be at a place in it, and full validation.
 
-Schemas come from files and may be anything: what is not understood is left alone, and one that does not compile is reported by
-`violations` as such, once a call. Nothing is fetched: a `$ref` outside the schema does not resolve. Patterns run in linear time; those
+Schemas come from files and may be anything: what is not understood is left alone, and why one does not compile is for
+`schema_problem` to say. Nothing is fetched: a `$ref` outside the schema does not resolve. Patterns run in linear time; those
 that need looking around or back, in a bounded number of steps.
 """
 
@@ -33,30 +33,9 @@ def required(parameters: Mapping[str, Any]) -> frozenset[str]:
 def admits_null(schema: Any, root: Mapping[str, Any]) -> bool:
     """Whether null is among what the schema takes. A schema without any type takes everything."""
     try:
-        return _admits_null(schema, root, frozenset())
+        return _fits(None, schema, root, frozenset(), listed=True)
     except RecursionError:
         return True
-
-
-def _admits_null(schema: Any, root: Mapping[str, Any], seen: frozenset[int]) -> bool:
-    if not isinstance(schema, dict) or id(schema) in seen:
-        return schema is not False
-    if schema.get("nullable") is True:
-        return True
-    listed = schema.get("enum")
-    if (isinstance(listed, list) and None not in listed) or schema.get("const") is not None:
-        return False
-    inside = seen | {id(schema)}
-    if isinstance(schema.get("$ref"), str) and not _admits_null(_resolve(schema["$ref"], root), root, inside):
-        return False
-    for key in _COMBINED:
-        parts = schema.get(key)
-        if isinstance(parts, list) and parts:
-            admitting = (_admits_null(part, root, inside) for part in parts)
-            if not (all(admitting) if key == "allOf" else any(admitting)):
-                return False
-    kinds = schema.get("type")
-    return kinds is None or any(_is_kind(None, kind) for kind in (kinds if isinstance(kinds, list) else [kinds]))
 
 
 def variants(schema: Any, root: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -97,24 +76,28 @@ def types_fit(value: Any, schema: Any, root: Mapping[str, Any]) -> bool:
     Values, enums and patterns are not looked at; unknown keys and unknown type words are let through.
     """
     try:
-        return _fits(value, schema, root, frozenset())
+        return _fits(value, schema, root, frozenset(), listed=False)
     except RecursionError:  # a schema deeper than any that people write
         return False
 
 
-def _fits(value: Any, schema: Any, root: Mapping[str, Any], seen: frozenset[int]) -> bool:
-    """`seen` holds the schemas that were entered for this same value, so that one that refers to itself ends."""
+def _fits(value: Any, schema: Any, root: Mapping[str, Any], seen: frozenset[int], *, listed: bool) -> bool:
+    """`seen` holds the schemas that were entered for this same value, so that one that refers to itself ends. With `listed` an enum or a
+    const that does not have the value refuses it.
+    """
     if not isinstance(schema, dict) or id(schema) in seen:
         return schema is not False
     if value is None and schema.get("nullable") is True:
         return True
+    if listed and ((isinstance(schema.get("enum"), list) and value not in schema["enum"]) or schema.get("const", value) != value):
+        return False
     inside = seen | {id(schema)}
-    if isinstance(schema.get("$ref"), str) and not _fits(value, _resolve(schema["$ref"], root), root, inside):
+    if isinstance(schema.get("$ref"), str) and not _fits(value, _resolve(schema["$ref"], root), root, inside, listed=listed):
         return False
     for key in _COMBINED:
         parts = schema.get(key)
         if isinstance(parts, list) and parts:
-            fitting = (_fits(value, part, root, inside) for part in parts)
+            fitting = (_fits(value, part, root, inside, listed=listed) for part in parts)
             if not (all(fitting) if key == "allOf" else any(fitting)):
                 return False
     kinds = schema.get("type")
@@ -124,9 +107,9 @@ def _fits(value: Any, schema: Any, root: Mapping[str, Any], seen: frozenset[int]
         known = properties(schema)
         if not required(schema) <= value.keys():
             return False
-        return all(_fits(child, known[key], root, frozenset()) for key, child in value.items() if key in known)
+        return all(_fits(child, known[key], root, frozenset(), listed=listed) for key, child in value.items() if key in known)
     if isinstance(value, list | tuple) and isinstance(schema.get("items"), dict):
-        return all(_fits(child, schema["items"], root, frozenset()) for child in value)
+        return all(_fits(child, schema["items"], root, frozenset(), listed=listed) for child in value)
     return True
 
 
@@ -151,15 +134,20 @@ def _is_kind(value: Any, kind: Any) -> bool:
 
 
 def violations(arguments: dict[str, Any], tool: Tool) -> list[tuple[str, str]]:
-    """`(argument path, sentence)` for everything in the arguments that the tool's schema does not allow; full JSON Schema."""
-    if not tool.parameters:
-        return []
-    validator = _validator(msgspec.json.encode(tool.parameters))
-    if isinstance(validator, str):
-        return [("", f"the schema of {tool.name} does not compile: {validator}")]
-    if validator.is_valid(arguments):
+    """`(argument path, sentence)` for everything in the arguments that the tool's schema does not allow; full JSON Schema.
+
+    A schema that does not compile allows everything; `schema_problem` says so.
+    """
+    validator = _validator(msgspec.json.encode(tool.parameters)) if tool.parameters else ""
+    if isinstance(validator, str) or validator.is_valid(arguments):
         return []
     return [(path_text(error.instance_path), error.message) for error in validator.iter_errors(arguments)]
+
+
+def schema_problem(tool: Tool) -> str:
+    """Why the tool's schema does not compile; empty where it does."""
+    validator = _validator(msgspec.json.encode(tool.parameters)) if tool.parameters else ""
+    return validator if isinstance(validator, str) else ""
 
 
 def path_text(path: Sequence[str | int]) -> str:

@@ -6,7 +6,7 @@ value that is not one when its JSON is. They agree already when their words are 
 `agrees` reads matchers (section 4) on the expected side; `exact` and `similar` take every value as it is.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from callmark.calls.matchers import is_matcher, matches, optional
@@ -15,7 +15,6 @@ from callmark.calls.strict import NotStrict, parse
 from callmark.calls.words import normal, words
 
 Rule = Literal["exact", "similar"]
-Agree = Callable[[Any, Any], bool]
 
 _WORDS = {"true": True, "false": False, "none": None}
 

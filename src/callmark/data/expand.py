@@ -10,8 +10,10 @@ A conversation without calls gives no case (unless `abstain`). A malformed call 
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import Any, Literal
 
+from callmark.calls.matchers import is_matcher
 from callmark.calls.messages import call_text, call_texts, keep_calls, message_texts
 from callmark.calls.results import Results, match_results
 from callmark.errors import BadInput
@@ -79,9 +81,8 @@ def _case(conversation: Conversation, name: str, source: Source, cut: Cut, expec
         messages,
         conversation.tools,
         conversation.place,
-        Original(messages, original.tools, b"", b"", texts, original.raw_tools),
+        Original(messages, original.tools, b"", b"", texts, original.raw_tools, False, expected, gold),
         expected=expected,
-        raw_expected=gold,
         source=source,
     )
 
@@ -100,11 +101,7 @@ def _abstains(messages: tuple[Message, ...], index: int) -> bool:
     """Whether an assistant turn begins at `index` that says something and calls nothing until someone else speaks."""
     if messages[index].role != "assistant" or (index and messages[index - 1].role == "assistant"):
         return False
-    turn: list[Message] = []
-    for message in messages[index:]:
-        if message.role != "assistant":
-            break
-        turn.append(message)
+    turn = list(takewhile(lambda message: message.role == "assistant", messages[index:]))
     return any(message.text for message in turn) and not any(message.calls for message in turn)
 
 
@@ -116,7 +113,7 @@ def _gold(call: Call) -> Call:
 
 def _literal(value: Any) -> Any:
     if isinstance(value, dict):
-        if value and all(key.startswith("$") for key in value):
+        if is_matcher(value):
             return {"$literal": value}
         return {key: _literal(child) for key, child in value.items()}
     return [_literal(child) for child in value] if isinstance(value, list) else value

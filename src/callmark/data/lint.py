@@ -19,7 +19,7 @@ from callmark.calls.matchers import has_matcher
 from callmark.calls.messages import RESULT_ROLES, call_texts, message_texts
 from callmark.calls.provenance import DERIVED, origins
 from callmark.calls.results import match_results
-from callmark.calls.schema import violations
+from callmark.calls.schema import schema_problem, violations
 from callmark.calls.strict import NotStrict, dump, parse, repeated_key
 from callmark.calls.toolsets import tools_text
 from callmark.calls.values import exact, without_defaults
@@ -76,7 +76,7 @@ class Linter:
         self._seen: dict[bytes, Place | None] = {}
         self._ids: dict[str, Place | None] = {}
         self._golds: dict[bytes, tuple[bytes, int, Place | None]] = {}
-        self._listed: dict[str, Tool] = {}
+        self._listed: set[str] = set()
         self._called: set[str] = set()
         self._first: Conversation | None = None
         self._changed: Conversation | None = None
@@ -133,7 +133,7 @@ class Linter:
         if tools_text(row) in self._toolsets:
             return
         self._toolsets.add(tools_text(row))
-        self._listed.update((tool.name, tool) for tool in row.tools if tool.name not in self._listed)
+        self._listed.update(tool.name for tool in row.tools)
         if self._changed is None and sorted(map(_tool_text, self._first.tools)) != sorted(map(_tool_text, row.tools)):
             self._changed = row
 
@@ -148,7 +148,7 @@ class Linter:
             place = self._changed.place
             sentence = f"the tool list changes between rows, first here ({what or 'other schemas, same names'})"
             yield Finding("tools_change", "info", sentence, place.file if place else None, place.number if place else None)
-        for name in sorted(self._listed.keys() - self._called):
+        for name in sorted(self._listed - self._called):
             yield Finding("unused_tool", "info", f"{name} is listed and never called", file, call=name)
 
 
@@ -178,10 +178,11 @@ def _calls(row: Conversation, whole: Conversation, *, check_values: bool) -> Ite
             if listed and call.name and call.name not in listed:
                 yield _found("unknown_tool", row, f"{call.name} is not in the list of {counted(len(listed), 'tool')}", index, call.name)
             elif check_values and call.name in listed and not call.malformed:
+                if problem := schema_problem(listed[call.name]):
+                    yield _found("bad_schema", row, f"the schema of {call.name} does not compile: {problem}", index, call.name)
                 for argument, problem in violations(call.arguments, listed[call.name]):
-                    code = "bad_schema" if problem.startswith("the schema of") else "schema_violation"
-                    sentence = problem if code == "bad_schema" else f"{call.name}: {argument + ': ' if argument else ''}{problem}"
-                    yield _found(code, row, sentence, index, call.name, argument or None)
+                    sentence = f"{call.name}: {argument + ': ' if argument else ''}{problem}"
+                    yield _found("schema_violation", row, sentence, index, call.name, argument or None)
 
 
 def _belonging(row: Conversation, whole: Conversation) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from callmark.calls.expected import read_expected_text
-from callmark.calls.messages import NOTHING, AnyMessage, UsualMessage, call_text, field_problem, message_texts, messages_of
+from callmark.calls.messages import NOTHING, AnyMessage, UsualMessage, call_text, expected_texts, field_problem, message_texts, messages_of
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats.dialect import Dialect, Reading, row_id
@@ -75,18 +75,18 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
         raise BadInput("the row has no messages")
     messages = messages_of(wire.messages)
     own_id = row_id(wire.id, place)
-    original = Original(messages, tools, row, body, (), raw_tools, wire.__class__ is _UsualRow)
+    usual = wire.__class__ is _UsualRow
     if wire.expected_output is NOTHING or bytes(wire.expected_output) == b"null":
-        return Conversation(own_id, messages, tools, place, original)
-    calls = _expected(wire.expected_output)
+        return Conversation(own_id, messages, tools, place, Original(messages, tools, row, body, (), raw_tools, usual))
+    texts = _expected(wire.expected_output)
+    expected = tuple([read_expected_text(bytes(text)) for text in texts])
     return Case(
         own_id,
         messages,
         tools,
         place,
-        original,
-        expected=tuple([read_expected_text(bytes(call)) for call in calls]),
-        raw_expected=calls,
+        Original(messages, tools, row, body, (), raw_tools, usual, expected, texts),
+        expected=expected,
         source=_source(wire.source),
         group=wire.group if isinstance(wire.group, str) else None,
     )
@@ -102,8 +102,8 @@ def write(conversation: Conversation) -> bytes:
     pieces: list[Text] = [b'{"id":', _encode(conversation.id), b',"messages":[', b",".join(message_texts(conversation))]
     pieces += (b'],"tools":', tools_text(conversation))
     if isinstance(conversation, Case):
-        calls = conversation.raw_expected or [call_text(call) for call in conversation.expected]
-        pieces += (b',"expected_output":{"role":"assistant","tool_calls":[', b",".join(calls), b"]}")
+        calls = b",".join(expected_texts(conversation, call_text))
+        pieces += (b',"expected_output":{"role":"assistant","tool_calls":[', calls, b"]}")
         if conversation.source is not None:
             pieces += (b',"source":', _encode(conversation.source))
         if conversation.group is not None:

@@ -106,18 +106,25 @@ class Rows:
 
     def _items(self) -> Iterator[tuple[int, bytes]]:
         text = b"".join(self._begun) + self._stream.read()
-        stripped = text.strip()
-        if stripped.startswith(b"[") and not is_json(self._begun[-1]):
-            items = _decode_items(self.name, stripped)
-        elif is_json(stripped):
-            items = _decode_items(self.name, stripped) if stripped.startswith(b"[") else [Raw(stripped)]
-        else:  # lines after all
+        items = self._array(text.strip()) if text.lstrip().startswith(b"[") else [Raw(text.strip())] if is_json(text) else None
+        if items is None:  # lines after all
             self.unit = "line"
             yield from ((number, line) for number, line in enumerate(text.split(b"\n"), 1) if line.strip())
             return
         for number, item in enumerate(items, 1):
             raw = bytes(item)
             yield number, msgspec.json.format(raw, indent=-1) if b"\n" in raw else raw
+
+    def _array(self, text: bytes) -> list[Raw] | None:
+        """The items of an array; None where only the first line is one."""
+        from callmark.formats.problems import explain
+
+        try:
+            return msgspec.json.decode(text, type=list[Raw])
+        except (ValueError, RecursionError) as error:
+            if is_json(self._begun[-1]):
+                return None
+            raise BadInput(f"{self.name}: {explain(text, error).replace('the row', 'the file')}") from None
 
 
 def _open(path: str, name: str) -> IO[bytes]:
@@ -152,12 +159,3 @@ def is_json(text: bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def _decode_items(name: str, text: bytes) -> list[Raw]:
-    from callmark.formats.problems import explain
-
-    try:
-        return msgspec.json.decode(text, type=list[Raw])
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{name}: {explain(text, error).replace('the row', 'the file')}") from None

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from callmark.calls.expected import read_expected_text
+from callmark.calls.messages import expected_texts
 from callmark.calls.strict import dump
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
@@ -38,14 +39,14 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
     if wire.expected_function_calls is None:
         raise BadInput("the scenario has no expected_function_calls")
     raw_tools, tools = reading.tools(bytes(wire.tools))
+    expected = tuple([read_expected_text(bytes(call)) for call in wire.expected_function_calls])
     return Case(
         row_id(wire.id, place),
         (),
         tools,
         place,
-        Original((), tools, row, b"", (), raw_tools),
-        expected=tuple([read_expected_text(bytes(call)) for call in wire.expected_function_calls]),
-        raw_expected=tuple(wire.expected_function_calls),
+        Original((), tools, row, b"", (), raw_tools, False, expected, wire.expected_function_calls),
+        expected=expected,
         instructions=wire.instructions,
         completion=wire.task_completion_condition or "",
         description=wire.description or "",
@@ -58,7 +59,7 @@ def write(conversation: Conversation) -> bytes:
     """One line in the same shape. A conversation that is no scenario raises `BadInput`."""
     if not isinstance(conversation, Case) or not conversation.is_scenario:
         raise BadInput(f"{conversation.id} is not a scenario: it has no instructions for a user")
-    calls = conversation.raw_expected or [Raw(_call(call)) for call in conversation.expected]
+    calls = [Raw(bytes(text)) for text in expected_texts(conversation, _call)]
     fields: dict[str, Any] = {
         "id": conversation.id,
         "description": conversation.description,
