@@ -121,10 +121,11 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
     """What is asked and what is right: always the expected calls.
 
     A decision point has `messages`, the talk so far. A scenario has `instructions` for a simulated user and a `completion`
-    condition instead.
+    condition instead. `alternatives` are further lists of calls that are right too.
     """
 
     expected: tuple[Call, ...] = ()
+    alternatives: tuple[tuple[Call, ...], ...] = ()
     source: Source | None = None
     instructions: str = ""
     completion: str = ""
@@ -145,6 +146,20 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
     def _repr_html_(self) -> str:
         asked = f"<p>{escape(self.instructions)}</p>" if self.instructions else _messages_html(self.messages)
         return f"<b>{escape(self.id)}</b>{asked}<p>expected {_calls_html(self.expected) or 'no call'}</p>"
+
+
+class Prediction(Struct, frozen=True, gc=False, omit_defaults=True):
+    """What came back for a case in one trial: calls and text, or, where `error` is not empty, why nothing did.
+
+    `thinking` is what a model said to itself, set aside. A time-out is an error; bad JSON, no call and an unknown tool are answers.
+    """
+
+    case: str
+    trial: int = 0
+    calls: tuple[Call, ...] = ()
+    text: str = ""
+    thinking: str = ""
+    error: str = ""
 
 
 class Finding(Struct, frozen=True):

@@ -8,7 +8,7 @@ from callmark import grade
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
 from callmark.grading.call import CallSuite
-from callmark.grading.grade import suite_called
+from callmark.grading.suites import suite_called
 from callmark.grading.process import ProcessSuite
 from callmark.grading.schema import SchemaSuite, band, weights
 from callmark.types import Call, Tool

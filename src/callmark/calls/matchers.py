@@ -23,6 +23,7 @@ Same = Callable[[Any, Any], bool]
 LONGEST_TEXT = 2000  # characters of a text that are compared by ratio; beyond that only equal words count
 MOST_MEMBERS = 500  # of a $set
 _OPTIONS = {"$glob": ("$case",), "$approx": ("$abs", "$rel"), "$text": ("$ratio",)}
+SIMILAR = "$similar"  # what a rule of `callmark.toml` makes of a value; no file may say it
 KINDS = ("$literal", "$any", "$optional", "$glob", "$regex", "$one_of", "$set", "$approx", "$date", "$text", "$contains", "$not")
 
 
@@ -36,6 +37,14 @@ def has_matcher(value: Any) -> bool:
     if is_matcher(value):
         return True
     return any(map(has_matcher, value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()))
+
+
+def recorded(value: Any) -> Any:
+    """The value with what only says how it is compared taken off: what stood in the record, for people to read."""
+    if isinstance(value, dict):
+        kind = next(iter(value), None) if len(value) == 1 else None
+        return recorded(value[kind]) if kind in ("$literal", SIMILAR) else {key: recorded(item) for key, item in value.items()}
+    return [recorded(item) for item in value] if isinstance(value, list) else value
 
 
 def optional(expected: Any) -> bool:

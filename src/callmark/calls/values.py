@@ -9,7 +9,7 @@ value that is not one when its JSON is. They agree already when their words are 
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from callmark.calls.matchers import is_matcher, matches, optional
+from callmark.calls.matchers import SIMILAR, is_matcher, matches, optional
 from callmark.calls.schema import admits_null, properties, required, variants
 from callmark.calls.strict import NotStrict, parse
 from callmark.calls.words import normal, words
@@ -65,6 +65,8 @@ def _same(expected: Any, actual: Any, rule: Rule, patterns: bool) -> bool:
     if patterns and isinstance(expected, dict) and is_matcher(expected):
         if "$literal" in expected:
             return _same(expected["$literal"], actual, "exact", False)
+        if SIMILAR in expected:
+            return _same(expected[SIMILAR], actual, "similar", False)
         return matches(expected, actual, _inside)
     if isinstance(actual, str):
         return _same_as_text(expected, actual, rule, patterns)
@@ -117,8 +119,8 @@ def _same_as_text(value: Any, text: str, rule: Rule, patterns: bool = False) -> 
 def _left_out(value: Any, schema: Any, needed: bool, root: Mapping[str, Any], patterns: bool) -> bool:
     if not isinstance(schema, dict):
         return False
-    if patterns and is_matcher(value) and "$literal" in value:
-        value = value["$literal"]
+    if patterns and is_matcher(value):
+        value = value.get("$literal", value.get(SIMILAR, value))
     if any("default" in part and exact(part["default"], value) for part in variants(schema, root)):
         return True
     return value is None and not needed and not admits_null(schema, root)

@@ -6,8 +6,8 @@ from callmark.calls.expected import read_all_expected
 from callmark.calls.shapes import read_calls
 from callmark.calls.toolsets import read_tools
 from callmark.errors import BadInput
-from callmark.grading.attempt import Attempt
 from callmark.grading.call import CallSuite
+from callmark.grading.grade import best_attempt
 from callmark.types import Tool
 
 
@@ -22,8 +22,8 @@ def grade(sample: dict[str, Any], item: dict[str, Any]) -> float:
     expected = record.get("expected_output") or {}
     made = read_calls(sample.get("output_tools"))
     tools = _tools(record.get("tools"))
-    lists = [expected.get("tool_calls"), *(expected.get("alternatives") or [])]
-    return max(CallSuite()(Attempt(read_all_expected(calls), made, tools=tools))["score"] for calls in lists)
+    right = [read_all_expected(calls) for calls in (expected.get("tool_calls"), *(expected.get("alternatives") or []))]
+    return CallSuite()(best_attempt(right, made, tools=tools)[0])["score"]
 
 
 def _tools(given: Any) -> tuple[Tool, ...]:

@@ -24,6 +24,12 @@ Parallel = Literal["apart", "together"]
 
 def expand(rows: Iterable[Conversation], *, parallel: Parallel = "apart", abstain: bool = False) -> Iterator[Case]:
     """The decision points of every conversation, in order. A repeated conversation id is told apart by `~2`, `~3`, …"""
+    for row, name in named(rows):
+        yield from decision_points(row, parallel=parallel, abstain=abstain, name=name)
+
+
+def named(rows: Iterable[Conversation]) -> Iterator[tuple[Conversation, str]]:
+    """Each conversation with a name of its own: its id, told apart by `~2`, `~3`, … where it was there before. A case raises `BadInput`."""
     repeats: Counter[str] = Counter()
     used: set[str] = set()
     for row in rows:
@@ -36,7 +42,7 @@ def expand(rows: Iterable[Conversation], *, parallel: Parallel = "apart", abstai
             repeats[row.id] += 1
             name = f"{row.id}~{repeats[row.id] + 1}"
         used.add(name)
-        yield from decision_points(row, parallel=parallel, abstain=abstain, name=name)
+        yield row, name
 
 
 def decision_points(

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from html import escape
 from itertools import chain, islice
-from typing import Self
+from typing import Any, Self
 
 from msgspec import Struct, structs
 
@@ -20,6 +20,7 @@ from callmark.formats.rows import Rows
 from callmark.formats.sniffing import dialect_called, sniff
 from callmark.types import Call, Case, Conversation, Place
 
+BLOCK = 64  # rows that are read by one of several readers at a time
 _SHOWN = 5  # rows in a notebook
 _MOST_SNIFFED = 1000  # rows that may be looked at before a dialect is found
 # Every escape of a JSON text, one by one; a surrogate that is not half of a pair is group 1.
@@ -36,7 +37,11 @@ class BadRow(Struct, frozen=True):
 
 
 class Dataset:
-    """The conversations (or cases) of a file. Iterating reads the file anew; a pipe can be read once."""
+    """The conversations (or cases) of a file. Iterating reads the file anew; a pipe can be read once.
+
+    `part` `(k, n)` reads the k-th of every n blocks of rows only, so that n readers share a file. `ordinal` is the place of the row
+    that was read last, bad ones counted, blank lines not. With `digest` every row goes into `digest()`, whatever the part.
+    """
 
     def __init__(
         self,
@@ -45,33 +50,47 @@ class Dataset:
         dialect: str | None = None,
         reading: Reading | None = None,
         on_bad: Callable[[BadRow], None] | None = None,
+        part: tuple[int, int] = (0, 1),
+        digest: bool = False,
     ) -> None:
         self.path = path
+        self.part = part
         self.name = scrub(path)
         self.bad_rows = 0  # of the last reading, as are the next two
         self.good_rows = 0
         self.mended = 0
+        self.ordinal = -1
         self.what = "conversations"
         self._first_reason = ""
         self._on_bad = on_bad
         self._reading = reading or Reading()
         self._rows: Rows | None = None
         self._ahead: Iterator[tuple[int, bytes]] | None = None
+        self._hash = _hash() if digest else None
         self.dialect: Dialect = dialect_called(dialect) if dialect else self._sniff()
 
     def __iter__(self) -> Iterator[Conversation]:
         rows, numbered = self._open()
         self.bad_rows = self.good_rows = self.mended = 0
+        own, parts = self.part
         try:
-            for number, row in numbered:
+            for self.ordinal, (number, row) in enumerate(numbered):
+                if self._hash is not None:
+                    self._hash.update(row)
+                if parts > 1 and self.ordinal // BLOCK % parts != own:
+                    continue
                 conversation = self._read(Place(rows.name, number, rows.unit), row)
                 if conversation is not None:
                     self.good_rows += 1
                     yield conversation
         finally:
             rows.close()
-        if not self.good_rows:
+        if not self.good_rows and parts == 1:
             raise self._nothing(rows.name)
+
+    def digest(self) -> str:
+        """What tells this file from another, once it was read to its end."""
+        return f"xxh3:{self._hash.hexdigest()}" if self._hash is not None else ""
 
     def counts(self) -> dict[str, str | int]:
         """What the last reading came to, for machines."""
@@ -175,6 +194,12 @@ class Dataset:
         self._on_bad(BadRow(place, reason, row))
 
 
+def _hash() -> Any:
+    import xxhash
+
+    return xxhash.xxh3_128()
+
+
 def _with_surrogates(conversation: Conversation) -> Conversation:
     """The conversation of a mended row, in which a call whose arguments had a lone surrogate is malformed, as it is everywhere else."""
     messages = tuple(
@@ -182,7 +207,10 @@ def _with_surrogates(conversation: Conversation) -> Conversation:
         for message in conversation.messages
     )
     kept = structs.replace(conversation, messages=messages, original=structs.replace(conversation.original, messages=messages))
-    return structs.replace(kept, expected=tuple(map(_with_surrogate, kept.expected))) if isinstance(kept, Case) else kept
+    if not isinstance(kept, Case):
+        return kept
+    others = tuple(tuple(map(_with_surrogate, calls)) for calls in kept.alternatives)
+    return structs.replace(kept, expected=tuple(map(_with_surrogate, kept.expected)), alternatives=others)
 
 
 def _with_surrogate(call: Call) -> Call:

@@ -15,7 +15,7 @@ from callmark.calls.messages import NOTHING, AnyMessage, UsualMessage, call_text
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats.dialect import Dialect, Reading, row_id
-from callmark.types import Case, Conversation, Original, Place, Source, Text
+from callmark.types import Call, Case, Conversation, Original, Place, Source, Text
 
 
 class _Fields(Struct, gc=False):
@@ -39,6 +39,7 @@ class _AnyRow(_Fields, gc=False):
 class _Expected(Struct):
     tool_calls: list[Raw] | None = None
     function_call: Raw = NOTHING
+    alternatives: list[list[Raw]] | None = None
 
 
 _decode_usual = msgspec.json.Decoder(_UsualRow).decode
@@ -78,7 +79,7 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
     usual = wire.__class__ is _UsualRow
     if wire.expected_output is NOTHING or bytes(wire.expected_output) == b"null":
         return Conversation(own_id, messages, tools, place, Original(messages, tools, row, body, (), raw_tools, usual))
-    texts = _expected(wire.expected_output)
+    texts, others = _expected(wire.expected_output)
     expected = tuple([read_expected_text(bytes(text)) for text in texts])
     return Case(
         own_id,
@@ -87,6 +88,7 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
         place,
         Original(messages, tools, row, body, (), raw_tools, usual, expected, texts),
         expected=expected,
+        alternatives=tuple([tuple([read_expected_text(bytes(text)) for text in calls]) for calls in others]) if others else (),
         source=_source(wire.source),
         group=wire.group if isinstance(wire.group, str) else None,
     )
@@ -103,13 +105,20 @@ def write(conversation: Conversation) -> bytes:
     pieces += (b'],"tools":', tools_text(conversation))
     if isinstance(conversation, Case):
         calls = b",".join(expected_texts(conversation, call_text))
-        pieces += (b',"expected_output":{"role":"assistant","tool_calls":[', calls, b"]}")
+        pieces += (b',"expected_output":{"role":"assistant","tool_calls":[', calls, b"]")
+        if conversation.alternatives:
+            pieces += (b',"alternatives":[', b",".join(map(_calls_text, conversation.alternatives)), b"]")
+        pieces.append(b"}")
         if conversation.source is not None:
             pieces += (b',"source":', _encode(conversation.source))
         if conversation.group is not None:
             pieces += (b',"group":', _encode(conversation.group))
     pieces.append(b"}")
     return b"".join(pieces)
+
+
+def _calls_text(calls: tuple[Call, ...]) -> bytes:
+    return b"[" + b",".join(map(call_text, calls)) + b"]"
 
 
 def _ending(row: bytes, raw_tools: bytes) -> bytes:
@@ -142,13 +151,14 @@ def _decode(row: bytes | Raw, where: str = "") -> _UsualRow | _AnyRow:
         raise BadInput(field_problem(str(error), where)) from None
 
 
-def _expected(text: Raw) -> list[Raw]:
+def _expected(text: Raw) -> tuple[list[Raw], list[list[Raw]]]:
+    """The JSON of the expected calls, and of the calls of each alternative."""
     try:
         wire = _decode_expected(text)
     except msgspec.ValidationError as error:
         raise BadInput(field_problem(str(error), "expected_output")) from None
     older = [wire.function_call] if wire.function_call is not NOTHING and bytes(wire.function_call) != b"null" else []
-    return [*(wire.tool_calls or []), *older]
+    return [*(wire.tool_calls or []), *older], wire.alternatives or []
 
 
 def _source(given: Any) -> Source | None:

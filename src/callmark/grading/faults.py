@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import structs
 
-from callmark.calls.matchers import is_matcher
+from callmark.calls.matchers import is_matcher, recorded
 from callmark.calls.pairing import Pair
 from callmark.calls.provenance import DERIVED, Sources, needing_source
 from callmark.calls.schema import properties, required, types_fit, violations
@@ -109,7 +109,7 @@ def _arguments(attempt: Attempt, one: Pair, sources: Sources) -> Iterator[Fault]
 
     def fault(kind: FaultKind, key: str, *, in_schema: bool, in_process: bool = True) -> Fault:
         counted = ("call", *(("schema",) if in_schema or not attempt.tools else ()), *(("process",) if in_process else ()))
-        return Fault(kind, one.expected, one.actual, key, expected.arguments.get(key), made.arguments.get(key), counted)
+        return Fault(kind, one.expected, one.actual, key, recorded(expected.arguments.get(key)), made.arguments.get(key), counted)
 
     for key in one.arguments.missing:
         yield fault("missing_argument", key, in_schema=key in needed)
@@ -119,7 +119,8 @@ def _arguments(attempt: Attempt, one: Pair, sources: Sources) -> Iterator[Fault]
     for key in one.arguments.differ:
         wanted, value = expected.arguments[key], made.arguments[key]
         misfits = key in known and not types_fit(value, known[key], schema)
-        other_type = key not in known and not is_matcher(wanted) and _json_type(wanted) != _json_type(value)
+        plain = recorded(wanted)
+        other_type = key not in known and not is_matcher(plain) and _json_type(plain) != _json_type(value)
         kind: FaultKind = "wrong_type" if misfits or other_type else "wrong_value"
         found = fault(kind, key, in_schema=misfits, in_process=not agrees(wanted, value, "similar"))
         yield _with_origin(found, Call(made.name, {key: value}), attempt, sources)
@@ -149,7 +150,7 @@ def _said_before(call: Call, said: Sequence[Call]) -> bool:
 
 
 def _shown(call: Call | None) -> str | None:
-    return None if call is None else str(call)
+    return None if call is None else str(call if call.malformed else Call(call.name, recorded(call.arguments)))
 
 
 def _json_type(value: Any) -> str:

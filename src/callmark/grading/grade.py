@@ -1,7 +1,10 @@
-"""A grade: numbers by suite, the pairing, the faults, the notes."""
+"""A grade: numbers by suite, the pairing, the faults, the notes.
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol, cast
+Where a case has alternatives, further lists of calls that are right too, the one with the best `call.score` counts, ties to the first.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
 
 from callmark.calls.expected import read_all_expected
 from callmark.calls.messages import read_messages
@@ -9,46 +12,48 @@ from callmark.calls.pairing import Pair
 from callmark.calls.shapes import read_calls
 from callmark.calls.strict import dump
 from callmark.calls.toolsets import read_tools
-from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
 from callmark.grading.call import CallSuite
 from callmark.grading.faults import faults, notes
 from callmark.grading.process import ProcessSuite
 from callmark.grading.schema import SchemaSuite
-from callmark.types import Fault, Message, Note, Tool
-from callmark.wording import nearest
+from callmark.grading.suites import OWN, Suite, checked, suite_called
+from callmark.types import Call, Fault, Message, Note, Tool
 
-
-class Suite(Protocol):
-    """What a suite is: a name, the names of its metrics, and a pure function from an attempt to their numbers."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def metrics(self) -> tuple[str, ...]: ...
-
-    def __call__(self, attempt: Attempt) -> Mapping[str, float]: ...
-
-
-SUITES: dict[str, type[CallSuite] | type[SchemaSuite] | type[ProcessSuite]] = {
-    "call": CallSuite,
-    "schema": SchemaSuite,
-    "process": ProcessSuite,
-}
+_OWN = (CallSuite, SchemaSuite, ProcessSuite)
 
 
 class Grade:
-    """`metrics` is flat: `"call.score"`, `"process.recall"`, … Faults and notes are worked out when they are asked for."""
+    """`metrics` is flat: `"call.score"`, `"process.recall"`, … Faults and notes are worked out when they are asked for.
 
-    def __init__(self, attempt: Attempt, suites: Sequence[Suite]) -> None:
+    `alternative` says which of the right answers counted: 0 for the expected one, 1 for the first alternative.
+    """
+
+    __slots__ = ("_attempt", "_process", "alternative", "metrics")
+
+    def __init__(self, attempt: Attempt, suites: Sequence[Suite], alternative: int = 0) -> None:
         self._attempt = attempt
-        self._process = next((suite for suite in suites if isinstance(suite, ProcessSuite)), None)
-        self.metrics: dict[str, float] = {f"{suite.name}.{key}": value for suite in suites for key, value in suite(attempt).items()}
+        self._process: ProcessSuite | None = None
+        self.alternative = alternative
+        self.metrics: dict[str, float] = {}
+        for suite in suites:
+            if isinstance(suite, ProcessSuite):
+                self._process = suite
+            numbers = suite(attempt) if isinstance(suite, _OWN) else checked(suite, attempt)
+            for key, value in numbers.items():
+                self.metrics[f"{suite.name}.{key}"] = value
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
         return self._attempt.pairing.pairs
+
+    @property
+    def wrong(self) -> bool:
+        """Whether there is a fault, told without working it out: something is left over, or arguments do not agree."""
+        pairing = self._attempt.pairing
+        if pairing.unpaired_expected or pairing.unpaired_actual:
+            return True
+        return any([one.arguments.agree != one.arguments.named for one in pairing.pairs])  # noqa: C419 - faster than a generator
 
     @property
     def faults(self) -> list[Fault]:
@@ -60,7 +65,8 @@ class Grade:
 
     def __repr__(self) -> str:
         numbers = "  ".join(f"{name} {value:.3g}" for name, value in self.metrics.items())
-        return "\n".join([f"Grade({numbers})", *(f"  {sentence(fault)}" for fault in self.faults)])
+        other = f"  by alternative {self.alternative}" if self.alternative else ""
+        return "\n".join([f"Grade({numbers}){other}", *(f"  {sentence(fault)}" for fault in self.faults)])
 
 
 def grade(
@@ -69,16 +75,31 @@ def grade(
     *,
     tools: Any = None,
     messages: Sequence[Message] | Sequence[dict[str, Any]] | None = None,
-    suites: Iterable[str | Suite] = ("call", "schema", "process"),
+    suites: Iterable[str | Suite] = OWN,
+    alternatives: Sequence[Any] = (),
 ) -> Grade:
     """Grade the calls that were made against those expected. Both lists hold calls in any shape; tools likewise.
 
     Expected values may be matchers; one that could not be used raises `BadInput`. Empty lists are fine: nothing expected and nothing made
-    is right. Nothing that a model made raises.
+    is right. `alternatives` are further lists that are right too. Nothing that a model made raises.
     """
     given = tuple(tools) if isinstance(tools, list | tuple) and all(isinstance(tool, Tool) for tool in tools) else read_tools(tools)
-    attempt = Attempt(read_all_expected(expected), read_calls(actual), tools=given, messages=_messages(messages))
-    return Grade(attempt, [suite_called(suite) if isinstance(suite, str) else suite for suite in suites])
+    attempt, which = best_attempt(
+        [read_all_expected(expected), *map(read_all_expected, alternatives)], read_calls(actual), tools=given, messages=_messages(messages)
+    )
+    return Grade(attempt, [suite_called(suite) if isinstance(suite, str) else suite for suite in suites], which)
+
+
+def best_attempt(
+    right: Sequence[tuple[Call, ...]], actual: Sequence[Call], *, tools: Sequence[Tool] = (), messages: Sequence[Message] = ()
+) -> tuple[Attempt, int]:
+    """The attempt against that list of calls which gives the best `call.score`, ties to the first; and which it was."""
+    attempts = [Attempt(expected, actual, tools=tools, messages=messages) for expected in right]
+    if len(attempts) == 1:
+        return attempts[0], 0
+    scores = [CallSuite()(attempt)["score"] for attempt in attempts]
+    which = scores.index(max(scores))
+    return attempts[which], which
 
 
 def _messages(given: Sequence[Message] | Sequence[dict[str, Any]] | None) -> tuple[Message, ...]:
@@ -87,13 +108,6 @@ def _messages(given: Sequence[Message] | Sequence[dict[str, Any]] | None) -> tup
     if all(isinstance(message, Message) for message in given):
         return cast("tuple[Message, ...]", tuple(given))
     return read_messages(dump(list(given)).encode())
-
-
-def suite_called(name: str) -> Suite:
-    """The suite of that name as it comes; an unknown name raises `BadInput` with the nearest."""
-    if name not in SUITES:
-        raise BadInput(f"there is no suite called {name!r}{nearest(name, SUITES)}", f"The suites are {', '.join(SUITES)}.")
-    return SUITES[name]()
 
 
 def sentence(fault: Fault) -> str:

@@ -1,0 +1,217 @@
+"""How fast is grading in memory: one call against one, 3 arguments, argument strings still JSON?
+
+Makes pairs of an expected and a made call from a seed, three in four of them right, and times over the same pairs: the suite `call`
+without tools and with them, the suite on calls that were read before, `callmark.grade` with all three suites, and the plain way, which
+is `json.loads` twice and compare. A peer is timed in its own environment when that environment's Python is given; what is timed of it
+is said below the table. Everything is timed in turn, several times over, and the best of each is printed. Tool lists are read
+beforehand, as a run over a dataset does. Exit status 1 when the limit is not held, or callmark calls a wrong call right.
+
+    python benchmarks/grading.py [--pairs 5000] [--turns 3] [--passes 5] [--seed 1] [--bfcl PYTHON] [--agentevals PYTHON] [--adk PYTHON]
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from msgspec import Struct
+
+import callmark
+from callmark.calls.expected import read_all_expected
+from callmark.calls.shapes import read_calls
+from callmark.calls.toolsets import read_tools
+from callmark.grading.attempt import Attempt
+from callmark.grading.call import CallSuite
+
+LEAST = 150_000  # scores a second of the suite `call`, on one core
+LIMITED, PLAIN = "call", "plain json"
+PEERS = {"bfcl": "bfcl_checker.py", "agentevals": "agentevals_match.py", "adk": "adk_trajectory.py"}
+CITIES = ["Lisbon", "Oslo", "Kyoto", "Quito", "Accra", "Zürich", "Hobart", "São Paulo"]
+PEOPLE = ["Ada Byron", "Grace Murray", "Alan Mathison", "Edsger Wybe", "Barbara Jane", "José Núñez"]
+TAGS = ["quiet", "balcony", "breakfast", "parking", "late arrival", "pets"]
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "find_room": {"city": {"type": "string"}, "nights": {"type": "integer"}, "most": {"type": "number"}},
+    "book_room": {"guest": {"type": "string"}, "room": {"type": "string"}, "nights": {"type": "integer"}},
+    "set_rate": {"room": {"type": "string"}, "rate": {"type": "number"}, "city": {"type": "string"}},
+    "note_wishes": {"guest": {"type": "string"}, "room": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}}},
+}
+MAKE: dict[str, Callable[[Random], Any]] = {
+    "city": lambda random: random.choice(CITIES),
+    "guest": lambda random: random.choice(PEOPLE),
+    "room": lambda random: f"R{random.randrange(100, 999)}",
+    "nights": lambda random: random.randint(1, 21),
+    "most": lambda random: random.randint(40, 400) + 0.5,
+    "rate": lambda random: random.randint(40, 400) + 0.25,
+    "tags": lambda random: random.sample(TAGS, random.randint(1, 3)),
+}
+
+Pairs = list[dict[str, Any]]
+
+
+class Timed(Struct):
+    """The best of one way: scores a second, the same from argument strings where that is another figure, and calls called right."""
+
+    name: str
+    per_second: float
+    right: int
+    version: str = ""
+    note: str = ""
+    from_strings: float | None = None
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    for name, default in {"pairs": 5000, "turns": 3, "passes": 5, "seed": 1}.items():
+        parser.add_argument(f"--{name}", type=int, default=default)
+    for peer in PEERS:
+        parser.add_argument(f"--{peer}", default=None, metavar="PYTHON", help="the Python of an environment that has it")
+    options = parser.parse_args()
+    tools, pairs, right = workload(options.pairs, options.seed)
+    pythons = {peer: getattr(options, peer) for peer in PEERS}
+    print(f"{len(pairs):,} pairs of one call, 3 arguments each, {right:,} right; best of {options.turns} turns of {options.passes} passes")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "calls.json")
+        path.write_text(json.dumps({"tools": tools, "pairs": pairs}), encoding="utf-8")
+        ours: dict[str, Timed] = {}
+        peers: dict[str, Timed] = {}
+        for _ in range(options.turns):
+            for name, way in ways(tools, pairs).items():
+                keep_best(ours, best_of(name, way, len(pairs), options.passes))
+            for peer, python in pythons.items():
+                if python:
+                    keep_best(peers, ask_peer(python, PEERS[peer], path, options.passes))
+    return report(ours, peers, [peer for peer, python in pythons.items() if not python], right)
+
+
+def workload(count: int, seed: int) -> tuple[list[dict[str, Any]], Pairs, int]:
+    """The tools, `{"expected", "made"}` of OpenAI's form, and how many of the made calls are right; the same for the same seed.
+
+    Exactly one in four is wrong: another tool, or another value of one argument. Half of the right ones name their arguments in another
+    order, without spaces, so that equal texts are not enough.
+    """
+    random = Random(seed)
+    tools = [{"type": "function", "function": {"name": name, "parameters": _schema(name)}} for name in PARAMETERS]
+    wrong = set(random.sample(range(count), count // 4))
+    pairs = []
+    for index in range(count):
+        name = random.choice(list(PARAMETERS))
+        arguments = {key: MAKE[key](random) for key in PARAMETERS[name]}
+        made_name, made = _spoiled(random, name, arguments) if index in wrong else (name, arguments)
+        if random.random() < 0.5:
+            text = json.dumps(dict(reversed(made.items())), separators=(",", ":"), ensure_ascii=False)
+        else:
+            text = json.dumps(made)
+        pairs.append({"expected": _call(index, name, json.dumps(arguments)), "made": _call(index, made_name, text)})
+    return tools, pairs, count - len(wrong)
+
+
+def _schema(name: str) -> dict[str, Any]:
+    return {"type": "object", "properties": PARAMETERS[name], "required": list(PARAMETERS[name])}
+
+
+def _call(index: int, name: str, arguments: str) -> dict[str, Any]:
+    return {"id": f"call_{index}", "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def _spoiled(random: Random, name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    if random.random() < 0.3:
+        return random.choice([other for other in PARAMETERS if other != name]), arguments
+    key = random.choice(list(arguments))
+    value = arguments[key]
+    while value == arguments[key]:
+        value = MAKE[key](random)
+    return name, {**arguments, key: value}
+
+
+def ways(tools: list[dict[str, Any]], pairs: Pairs) -> dict[str, Callable[[], int]]:
+    """Each gives how many of the pairs it calls right."""
+    lists = [([pair["expected"]], [pair["made"]]) for pair in pairs]
+    known = read_tools(tools)
+    read = [(read_all_expected(expected), read_calls(made)) for expected, made in lists]
+    suite = CallSuite()
+
+    def call() -> int:
+        return sum([suite(Attempt(read_all_expected(expected), read_calls(made)))["score"] == 1 for expected, made in lists])
+
+    def call_with_tools() -> int:
+        return sum([suite(Attempt(read_all_expected(expected), read_calls(made), tools=known))["score"] == 1 for expected, made in lists])
+
+    def already_read() -> int:
+        return sum([suite(Attempt(expected, made))["score"] == 1 for expected, made in read])
+
+    def all_suites() -> int:
+        return sum([callmark.grade(expected, made, tools=known).metrics["call.score"] == 1 for expected, made in lists])
+
+    def plain() -> int:
+        right = 0
+        for expected, made in lists:
+            ours, theirs = expected[0]["function"], made[0]["function"]
+            wanted, given = json.loads(ours["arguments"]), json.loads(theirs["arguments"])
+            right += ours["name"] == theirs["name"] and wanted == given
+        return right
+
+    return {
+        LIMITED: call,
+        "call, tools known": call_with_tools,
+        "call, calls read before": already_read,
+        "grade, three suites, tools known": all_suites,
+        PLAIN: plain,
+    }
+
+
+def best_of(name: str, way: Callable[[], int], count: int, passes: int) -> Timed:
+    best, right = float("inf"), 0
+    for _ in range(passes):
+        began = time.perf_counter()
+        right = way()
+        best = min(best, time.perf_counter() - began)
+    return Timed(name, count / best, right)
+
+
+def ask_peer(python: str, script: str, path: Path, passes: int) -> Timed:
+    """What the peer's script prints in its own environment; a script that fails stops the benchmark with what it said."""
+    asked = [python, str(Path(__file__).parent / "peers" / script), str(path), "--passes", str(passes)]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{script} did not run:\n{done.stderr}")
+    return Timed(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def keep_best(best: dict[str, Timed], timed: Timed) -> None:
+    known = best.setdefault(timed.name, timed)
+    known.per_second = max(known.per_second, timed.per_second)
+    if known.from_strings and timed.from_strings:
+        known.from_strings = max(known.from_strings, timed.from_strings)
+
+
+def report(ours: dict[str, Timed], peers: dict[str, Timed], left_out: list[str], right: int) -> int:
+    """The table, what was timed, and the verdict. `callmark is` says how many times faster than that way the suite `call` is."""
+    speed = ours[LIMITED].per_second
+    print(f"  {'':34} {'a second':>10}  {'of call':>7}  {'callmark is':>11}  {'right':>6}")
+    for row in [*ours.values(), *peers.values()]:
+        figures = [("", row.per_second)]
+        if row.from_strings:
+            figures.append((" from strings", row.from_strings))
+        for suffix, figure in figures:
+            name = f"{row.name} {row.version}".strip() + suffix
+            called = f"{row.right:6,}" + ("" if row.right == right else f"  ({row.right - right:+,})")
+            print(f"  {name:34} {figure:10,.0f}  {figure / speed:6.2f}x  {speed / figure:10.2f}x  {called}")
+    for row in peers.values():
+        print(f"  {row.name}: {row.note}")
+    if left_out:
+        print(f"  left out, no Python of an environment was given: {', '.join(left_out)}")
+    held, agreed = speed >= LEAST, all(row.right == right for row in ours.values())
+    print(f"  call: at least {LEAST:,} a second: {'held' if held else 'NOT HELD'} ({speed:,.0f})")
+    if not agreed:
+        print(f"  {right:,} made calls are right, callmark says otherwise: NOT HELD")
+    return 0 if held and agreed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

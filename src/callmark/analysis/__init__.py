@@ -1,0 +1,1 @@
+"""What many grades come to: values in, values out."""

@@ -1,0 +1,173 @@
+"""The suites by name. A suite is a small object that anyone can write: a name, the names of its metrics, and a pure function from an
+attempt to their numbers.
+
+One is found among our own (`call`, `schema`, `process`), as an entry point of the group `callmark.suites`, or as `module:name`: the suite
+itself, or a class that makes one. An evaluator of document 004 (`actual_function_calls=`, `expected_function_calls=`, a score) is taken as
+a suite of the one metric `score`. A name that is found nowhere, a module that does not import and an object that is no suite raise `BadInput`.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from math import isfinite
+from typing import Any, Literal, Protocol, cast
+
+from msgspec import Struct
+
+from callmark.errors import BadInput
+from callmark.grading.attempt import Attempt
+from callmark.grading.call import CallSuite
+from callmark.grading.process import IGNORED, ProcessSuite
+from callmark.grading.schema import SchemaSuite
+from callmark.types import Call
+from callmark.wording import nearest
+
+OWN = ("call", "schema", "process")
+GROUP = "callmark.suites"
+
+
+class Suite(Protocol):
+    """What a suite is."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def metrics(self) -> tuple[str, ...]: ...
+
+    def __call__(self, attempt: Attempt) -> Mapping[str, float]: ...
+
+
+class Settings(Struct, frozen=True, omit_defaults=True):
+    """How to grade, as `callmark.toml` may say it: which suites, and what our own leave open."""
+
+    suites: tuple[str, ...] = OWN
+    threshold: float = 1.0
+    weights: dict[str, float] | None = None
+    ignore: tuple[str, ...] = IGNORED
+    averaging: Literal["micro", "macro"] = "micro"
+    match: dict[str, Any] = {}
+
+
+def suites_of(settings: Settings) -> list[Suite]:
+    """The suites that the settings name, set up as they say. A suite that is named twice, or shares its name, raises `BadInput`."""
+    found: list[Suite] = []
+    for name in settings.suites:
+        suite = suite_called(name, settings)
+        if any(suite.name == other.name for other in found):
+            raise BadInput(f"two suites are called {suite.name!r}, each needs a name of its own")
+        found.append(suite)
+    if not found:
+        raise BadInput("there is no suite to grade by", f"Ours are {', '.join(OWN)}.")
+    return found
+
+
+def suite_called(name: str, settings: Settings | None = None) -> Suite:
+    """The suite of that name; an unknown name raises `BadInput` with the nearest."""
+    settings = settings or Settings()
+    match name:
+        case "call":
+            return CallSuite(settings.threshold)
+        case "schema":
+            return SchemaSuite() if settings.weights is None else SchemaSuite(settings.weights)
+        case "process":
+            return ProcessSuite(settings.ignore, settings.averaging)
+    if ":" in name:
+        return as_suite(_imported(name), name)
+    return _installed(name)
+
+
+def as_suite(given: Any, name: str) -> Suite:
+    """The object as a suite: one already, a class that makes one, or an evaluator of document 004. `name` is what it was asked for by."""
+    made = given
+    if isinstance(given, type):
+        try:
+            made = given()
+        except Exception as error:
+            raise BadInput(f"the suite {name!r} cannot be made: {type(error).__name__}: {error}") from None
+    if not callable(made):
+        raise BadInput(f"{name!r} is a {type(made).__name__}, a suite was expected: an object with name, metrics and __call__(attempt)")
+    if isinstance(getattr(made, "name", None), str) and _is_names(getattr(made, "metrics", None)):
+        return cast("Suite", made)
+    if _takes_function_calls(made):
+        return EvaluatorSuite(made, getattr(given, "__name__", type(made).__name__))
+    raise BadInput(f"{name!r} is no suite: it has no name and no metrics, nor does it take actual_function_calls and expected_function_calls")
+
+
+def checked(suite: Suite, attempt: Attempt) -> Mapping[str, float]:
+    """What a suite that is not our own says of an attempt; an error of it, or anything but the numbers it promised, raises `BadInput`."""
+    try:
+        said = suite(attempt)
+    except Exception as error:
+        raise BadInput(f"the suite {suite.name!r} failed: {type(error).__name__}: {error}") from error
+    if not isinstance(said, Mapping) or set(said) != set(suite.metrics):
+        found = ", ".join(map(str, said)) if isinstance(said, Mapping) else type(said).__name__
+        raise BadInput(f"the suite {suite.name!r} gave {found or 'nothing'}, its metrics {', '.join(suite.metrics)} were expected")
+    for key, value in said.items():
+        if not isinstance(value, int | float) or not isfinite(value):
+            raise BadInput(f"the suite {suite.name!r} gave {value!r} for {key}, a finite number was expected")
+    return {key: float(value) for key, value in said.items()}
+
+
+class EvaluatorSuite:
+    """An evaluator of document 004 as a suite of one metric."""
+
+    metrics = ("score",)
+
+    def __init__(self, evaluator: Callable[..., Any], name: str) -> None:
+        self.name = name
+        self._evaluator = evaluator
+
+    def __call__(self, attempt: Attempt) -> dict[str, float]:
+        result = self._evaluator(
+            actual_function_calls=_function_calls(attempt.actual), expected_function_calls=_function_calls(attempt.expected)
+        )
+        score = result.get("score") if isinstance(result, Mapping) else getattr(result, "score", result)
+        return {"score": cast("float", score)}
+
+
+def _function_calls(calls: Sequence[Call]) -> list[dict[str, Any]]:
+    return [{"functionName": call.name, "arguments": call.text if call.malformed else call.arguments} for call in calls]
+
+
+def _is_names(given: Any) -> bool:
+    return isinstance(given, Sequence) and not isinstance(given, str) and bool(given) and all(isinstance(one, str) for one in given)
+
+
+def _takes_function_calls(made: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(made).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    names = {parameter.name for parameter in parameters}
+    return {"actual_function_calls", "expected_function_calls"} <= names
+
+
+def _imported(name: str) -> Any:
+    module, _, attribute = name.partition(":")
+    try:
+        found: Any = import_module(module)
+    except Exception as error:
+        raise BadInput(f"the module of the suite {name!r} cannot be imported: {type(error).__name__}: {error}") from None
+    for step in attribute.split("."):
+        if not hasattr(found, step):
+            raise BadInput(f"the module {module} has no {attribute!r}{nearest(step, dir(found))}")
+        found = getattr(found, step)
+    return found
+
+
+def _installed(name: str) -> Suite:
+    from importlib.metadata import entry_points
+
+    points = {point.name: point for point in entry_points(group=GROUP)}
+    if name not in points:
+        known = (*OWN, *points)
+        raise BadInput(
+            f"there is no suite called {name!r}{nearest(name, known)}",
+            f"The suites are {', '.join(known)}; one of your own is named as module:name.",
+        )
+    try:
+        found = points[name].load()
+    except Exception as error:
+        raise BadInput(f"the suite {name!r} cannot be imported: {type(error).__name__}: {error}") from None
+    return as_suite(found, name)

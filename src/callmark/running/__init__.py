@@ -1,0 +1,1 @@
+"""Runs: the folder that holds one, and what fills it."""
