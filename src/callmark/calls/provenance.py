@@ -11,6 +11,7 @@ blank strings and what the schema lists (`enum`, `const`, `default`) need none; 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -31,6 +32,7 @@ _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")
 _LONGEST_NUMBER = 400
 _COMPARED = 1000  # values of an enum that are compared by `exact`; the rest must be equal
 _TRIES = 100  # places looked at one by one before the whole text is marked
+_LONGEST_REMEMBERED = 20_000  # characters
 _MARKS = ("\1", "\2", "")  # by how many of two neighbours are letters or digits
 _BETWEEN = "\0"  # keeps the strings of a result apart, so that no value is found across two of them
 
@@ -48,13 +50,33 @@ class Origin(Struct, frozen=True):
 class Sources:
     """What stood before a call, message by message, ready to be searched."""
 
-    def __init__(self) -> None:
-        self._texts: list[_Text] = []
+    def __init__(self, messages: Sequence[Message] = ()) -> None:
+        self._added: list[tuple[int, Message]] = []  # of which `_texts` has the first ones, ready
+        self._ready: list[_Text] = []
+        for index, message in enumerate(messages):
+            self.add(index, message)
 
     def add(self, index: int, message: Message) -> None:
         """Make the message searchable; the assistant's own words are passed over."""
         if message.role in SOURCES and message.text:
-            self._texts.append(_Text(index, message.text, message.role in RESULT_ROLES))
+            self._added.append((index, message))
+
+    @property
+    def _texts(self) -> list["_Text"]:
+        for index, message in self._added[len(self._ready) :]:
+            self._ready.append(_Text(index, _folded(message.text, message.role in RESULT_ROLES)))
+        return self._ready
+
+    def stands(self, value: str | int | float) -> bool:
+        """Whether the value stands anywhere: what `find` tells, sooner."""
+        return self.stands_as_it_is(value if isinstance(value, str) else dump(value)) or self.find(value) is not None
+
+    def stands_as_it_is(self, text: str) -> bool:
+        """Whether a text stands somewhere letter by letter, as most do, in a late message. False says nothing."""
+        for _, message in reversed(self._added):
+            if text in message.text and _bounded(message.text, text):
+                return True
+        return False
 
     def find(self, value: str | int | float) -> int | None:
         """The index of the first message that the value stands in; None when it stands in none."""
@@ -129,11 +151,9 @@ def _listed(value: Any, schemas: Sequence[dict[str, Any]]) -> bool:
 class _Text:
     """One message's text, folded once; its numbers and dates are looked for when a value asks for them."""
 
-    def __init__(self, index: int, text: str, is_result: bool) -> None:
+    def __init__(self, index: int, folded: str) -> None:
         self.index = index
-        self.folded = _fold(text)
-        if is_result and "\\" in text:  # a JSON result may spell a string with escapes
-            self.folded += _BETWEEN + _BETWEEN.join(map(_fold, _strings(text)))
+        self.folded = folded
         self._numbers: set[int | float] | None = None
         self._dates: list[date] | None = None
         self._words: set[str] | None = None
@@ -146,16 +166,7 @@ class _Text:
         return self._words
 
     def has(self, needle: str) -> bool:
-        folded = self.folded
-        at = folded.find(needle)
-        for _ in range(_TRIES):
-            if at < 0:
-                return False
-            end = at + len(needle)
-            if not (at and folded[at - 1].isalnum()) and not (end < len(folded) and folded[end].isalnum()):
-                return True
-            at = folded.find(needle, at + 1)
-        return _marked(needle) in _marked(folded)
+        return _bounded(self.folded, needle)
 
     def has_number(self, number: int | float) -> bool:
         if self._numbers is None:
@@ -166,6 +177,34 @@ class _Text:
         if self._dates is None:
             self._dates = list(dates_in(self.folded))
         return any(same_date(day, written) for written in self._dates)
+
+
+def _bounded(text: str, needle: str) -> bool:
+    """Whether the needle stands in the text, bounded by non-letters and non-digits."""
+    at = text.find(needle)
+    for _ in range(_TRIES):
+        if at < 0:
+            return False
+        end = at + len(needle)
+        if not (at and text[at - 1].isalnum()) and not (end < len(text) and text[end].isalnum()):
+            return True
+        at = text.find(needle, at + 1)
+    return _marked(needle) in _marked(text)
+
+
+def _folded(text: str, is_result: bool) -> str:
+    """The text of a message, ready to be searched. Decision points of one conversation share theirs, so the last ones are remembered."""
+    return _remembered(text, is_result) if len(text) <= _LONGEST_REMEMBERED else _anew(text, is_result)
+
+
+def _anew(text: str, is_result: bool) -> str:
+    folded = _fold(text)
+    if is_result and "\\" in text:  # a JSON result may spell a string with escapes
+        folded += _BETWEEN + _BETWEEN.join(map(_fold, _strings(text)))
+    return folded
+
+
+_remembered = lru_cache(maxsize=256)(_anew)
 
 
 def _marked(text: str) -> str:

@@ -53,7 +53,9 @@ def match_rules(given: Mapping[str, Any]) -> tuple[MatchRule, ...]:
     rules = tuple(MatchRule(pattern, match) for pattern, match in given.items())
     for rule in rules:
         if not all(rule.pattern.split(".")) or "." not in rule.pattern:
-            raise BadInput(f"match: the pattern {rule.pattern!r} names no argument, 'tool.argument' was expected", "'*.note' is the note of any tool.")
+            raise BadInput(
+                f"match: the pattern {rule.pattern!r} names no argument, 'tool.argument' was expected", "'*.note' is the note of any tool."
+            )
         if isinstance(rule.match, str):
             if rule.match not in _WORDS:
                 raise BadInput(

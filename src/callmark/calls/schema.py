@@ -15,6 +15,8 @@ import msgspec
 from callmark.types import Tool
 
 _COMBINED = ("anyOf", "oneOf", "allOf")
+_NOT_FLAT = frozenset({*_COMBINED, "$ref", "nullable"})
+_CLASSES = {"string": str, "integer": int, "number": float, "boolean": bool}  # what nearly every value of that type is
 _MOST_STEPS = 100_000  # of a pattern that needs looking back
 
 
@@ -76,9 +78,29 @@ def types_fit(value: Any, schema: Any, root: Mapping[str, Any]) -> bool:
     Values, enums and patterns are not looked at; unknown keys and unknown type words are let through.
     """
     try:
-        return _fits(value, schema, root, frozenset(), listed=False)
+        return _plainly_fits(value, schema) or _fits(value, schema, root, frozenset(), listed=False)
     except RecursionError:  # a schema deeper than any that people write
         return False
+
+
+def _plainly_fits(value: Any, schema: Any) -> bool:
+    """Whether everything fits that can be told at a glance: the flat schema that nearly every tool has. False says nothing."""
+    if value.__class__ is not dict or schema.__class__ is not dict or not _NOT_FLAT.isdisjoint(schema):
+        return False
+    known = schema.get("properties")
+    if schema.get("type") != "object" or known.__class__ is not dict:
+        return False
+    for key, child in value.items():
+        part = known.get(key)
+        if part is not None and (
+            part.__class__ is not dict
+            or not _NOT_FLAT.isdisjoint(part)
+            or (kind := part.get("type")).__class__ is not str
+            or _CLASSES.get(kind) is not child.__class__
+        ):
+            return False
+    needed = schema.get("required")
+    return needed is None or (needed.__class__ is list and all([name in value for name in needed]))  # noqa: C419 - faster
 
 
 def _fits(value: Any, schema: Any, root: Mapping[str, Any], seen: frozenset[int], *, listed: bool) -> bool:

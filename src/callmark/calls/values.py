@@ -16,6 +16,7 @@ from callmark.calls.words import normal, words
 
 Rule = Literal["exact", "similar"]
 
+_WITH_DEFAULT = frozenset({"default", "$ref", "anyOf", "oneOf", "allOf"})  # where a default may stand
 _WORDS = {"true": True, "false": False, "none": None}
 
 
@@ -40,7 +41,7 @@ def without_defaults(arguments: Mapping[str, Any], parameters: Mapping[str, Any]
     With `patterns` they are expected ones, in which `$literal` stands for its value.
     """
     known = properties(parameters)
-    if not known:
+    if not known or not _may_be_left_out(arguments, known):
         return arguments
     needed = required(parameters)
     return {
@@ -114,6 +115,17 @@ def _same_as_text(value: Any, text: str, rule: Rule, patterns: bool = False) -> 
         spelled = text.strip().casefold()
         return rule == "similar" and spelled in _WORDS and _WORDS[spelled] is value
     return not isinstance(read, str) and _same(value, read, rule, patterns)
+
+
+def _may_be_left_out(arguments: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
+    """Whether any of the arguments could equal being left out: told at a glance for nearly every call."""
+    for key, value in arguments.items():
+        if value is None or value.__class__ is dict:
+            return True
+        schema = known.get(key)
+        if schema is not None and (schema.__class__ is not dict or not _WITH_DEFAULT.isdisjoint(schema)):
+            return True
+    return False
 
 
 def _left_out(value: Any, schema: Any, needed: bool, root: Mapping[str, Any], patterns: bool) -> bool:

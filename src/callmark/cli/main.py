@@ -16,7 +16,7 @@ from callmark.errors import BadInput, BrokenRow
 from callmark.wording import nearest
 
 SKIP_HINT = "Repair it, or pass --skip-bad to go on without it (--rejects FILE keeps such rows)."
-COMMANDS = ("stats", "show", "lint", "filter", "expand", "export", "demo")
+COMMANDS = ("stats", "show", "lint", "filter", "expand", "grade", "export", "demo")
 
 
 class Commands(click.Group):
@@ -48,6 +48,7 @@ def callmark() -> None:
     callmark stats train.jsonl        what is in a dataset
     callmark lint train.jsonl         what is wrong with it
     callmark expand valid.jsonl -o eval.jsonl
+    callmark grade eval.jsonl --predictions base.jsonl
     """
 
 

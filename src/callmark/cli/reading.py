@@ -92,8 +92,13 @@ class Reader:
             path,
             dialect=self._options.dialect,
             reading=side_tools(self._options.tools) if self._options.tools else None,
-            on_bad=self._bad if self._options.skip_bad else None,
+            on_bad=self.on_bad,
         )
+
+    @property
+    def on_bad(self) -> Callable[[BadRow], None] | None:
+        """What takes a row that cannot be read; None where such a row stops the command."""
+        return self._bad if self._options.skip_bad else None
 
     def reject(self, row: Conversation, reasons: list[str]) -> None:
         """Keep a row that could be read and is not wanted."""

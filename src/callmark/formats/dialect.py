@@ -9,13 +9,14 @@ from callmark.types import Conversation, Place, Tool
 
 
 class Reading:
-    """What reading a row needs besides the row: the tools of a side file, the tool lists seen so far, how the last row ended."""
+    """What reading a row needs besides the row: the tools of a side file, the tool lists seen so far, where the last one stood."""
 
     def __init__(self, *, raw_tools: bytes = b"[]", tools: tuple[Tool, ...] = ()) -> None:
         self.side = (raw_tools, tools)
         self.toolsets = Toolsets()
-        self.ending = b""  # how the last row ended, from the comma before its tools on; empty where they did not end it
-        self.ending_tools: tuple[bytes, tuple[Tool, ...]] = self.side
+        self.last_tools: tuple[bytes, tuple[Tool, ...]] = self.side
+        self.tools_piece = b""  # how the last tools stood in their row, from the comma before them on; empty where that is of no use
+        self.before = b""  # what stood right after them; empty where they ended the row
 
     def tools(self, text: bytes) -> tuple[bytes, tuple[Tool, ...]]:
         """The row's own tools, or the side file's where it has none."""

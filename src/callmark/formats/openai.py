@@ -4,6 +4,7 @@ Read: `tools` or the older `functions`, missing or null; the `{"item": …}` wra
 messages stood, unknown keys and all.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -46,21 +47,22 @@ _decode_usual = msgspec.json.Decoder(_UsualRow).decode
 _decode_any = msgspec.json.Decoder(_AnyRow).decode
 _decode_expected = msgspec.json.Decoder(_Expected).decode
 _encode = msgspec.json.Encoder().encode
+_EXPECTED_KEY = re.compile(rb'\s*,\s*"expected_output"\s*:')
 
 
 def read(row: bytes, place: Place, reading: Reading) -> Conversation:
     """The conversation of a row, or, where it has an `expected_output`, the case.
 
-    Nearly every file ends each row with the same tools, which are most of it. Such a row is read without its ending: when what
-    stands before it, closed by a bracket, is a whole object, then the ending was the row's own `tools` and nothing else.
+    Nearly every file has the same tools in every row, which are most of it. Where they stand as they stood in the row before, the row is
+    read without them: when what is left is a whole object without tools, then they were its own.
     """
     body: bytes | Raw = row
     wire: _UsualRow | _AnyRow | None = None
-    if reading.ending and row.endswith(reading.ending):
-        body = row[: -len(reading.ending)] + b"}"
+    if reading.tools_piece and (shorter := _without_tools(row, reading)) is not None:
+        body = shorter
         wire = _decode_or_none(body)
-    if wire is not None and wire.messages is not None:
-        raw_tools, tools = reading.ending_tools
+    if wire is not None and wire.messages is not None and (not reading.before or _has_own(wire)):
+        raw_tools, tools = reading.last_tools
     else:
         body = row
         wire = _decode(row)
@@ -70,8 +72,9 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
             wire = _decode(body, "item")
         found = next((raw for raw in (wire.tools, wire.functions, outer.tools, outer.functions) if raw is not NOTHING), NOTHING)
         raw_tools, tools = reading.tools(bytes(found))
-        if body is row and wire.tools is not NOTHING:
-            reading.ending, reading.ending_tools = _ending(row, raw_tools), (raw_tools, tools)
+        if body is row and wire.tools is not NOTHING and raw_tools is not reading.last_tools[0]:
+            reading.last_tools = (raw_tools, tools)
+            reading.tools_piece, reading.before = _place_of_tools(row, raw_tools)
     if wire.messages is None:
         raise BadInput("the row has no messages")
     messages = messages_of(wire.messages)
@@ -121,16 +124,34 @@ def _calls_text(calls: tuple[Call, ...]) -> bytes:
     return b"[" + b",".join(map(call_text, calls)) + b"]"
 
 
-def _ending(row: bytes, raw_tools: bytes) -> bytes:
-    """The end of a row from the comma before its `tools` on, where they stand last and as they are; else nothing."""
+def _place_of_tools(row: bytes, raw_tools: bytes) -> tuple[bytes, bytes]:
+    """How the tools stand in a row, from the comma before them on, and what stands right after them: the key of what is expected, or
+    nothing where they end the row. Two times nothing where they stand anywhere else.
+    """
     at = row.rfind(raw_tools)
-    if at < 0 or row[at + len(raw_tools) :].strip() != b"}":
-        return b""
-    key = row.rfind(b'"tools"', 0, at)
-    if key < 0 or row[key + len(b'"tools"') : at].strip() != b":":
-        return b""
-    before = row[:key].rstrip()
-    return row[len(before) - 1 :] if before.endswith(b",") else b""
+    key = row.rfind(b'"tools"', 0, max(at, 0))
+    before = row[: max(key, 0)].rstrip()
+    if key < 0 or row[key + len(b'"tools"') : at].strip() != b":" or not before.endswith(b","):
+        return b"", b""
+    after = row[at + len(raw_tools) :]
+    if after.strip() == b"}":
+        return row[len(before) - 1 :], b""
+    follows = _EXPECTED_KEY.match(after)
+    return (row[len(before) - 1 : at + len(raw_tools)], follows[0]) if follows else (b"", b"")
+
+
+def _without_tools(row: bytes, reading: Reading) -> bytes | None:
+    """The row less the tools that stand in it as in the row before; None where they do not."""
+    if not reading.before:
+        return row[: -len(reading.tools_piece)] + b"}" if row.endswith(reading.tools_piece) else None
+    end = row.rfind(reading.before)
+    start = end - len(reading.tools_piece)
+    return row[:start] + row[end:] if start > 0 and row.startswith(reading.tools_piece, start) else None
+
+
+def _has_own(wire: _UsualRow | _AnyRow) -> bool:
+    """Whether the tools that were taken out of the middle of a row were the row's own: what is expected is, and there are no others."""
+    return wire.expected_output is not NOTHING and wire.tools is NOTHING and wire.item is NOTHING
 
 
 def _decode_or_none(body: bytes) -> _UsualRow | None:

@@ -8,7 +8,7 @@ import gzip
 import os
 import stat
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self, cast
@@ -59,6 +59,12 @@ class Output:
         self._size += len(line)
         if self._size >= _BATCH:
             self._write()
+
+    def lines_of(self, lines: Sequence[bytes]) -> None:
+        """Write these lines; their ends are added."""
+        if lines:
+            self.line(b"\n".join(lines))
+            self.lines += len(lines) - 1
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:

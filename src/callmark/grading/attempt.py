@@ -10,24 +10,31 @@ from callmark.types import Call, Message, Tool
 class Attempt:
     """One case and what came back for it. Nothing in it changes."""
 
-    __slots__ = ("_pairing", "_schemas", "actual", "expected", "messages", "tools")
+    __slots__ = ("_by_name", "_pairing", "_perfect", "actual", "expected", "messages", "tools")
 
     def __init__(
-        self, expected: Sequence[Call], actual: Sequence[Call], *, tools: Sequence[Tool] = (), messages: Sequence[Message] = ()
+        self,
+        expected: Sequence[Call],
+        actual: Sequence[Call],
+        *,
+        tools: Sequence[Tool] = (),
+        messages: Sequence[Message] = (),
+        by_name: Mapping[str, Tool] | None = None,
     ) -> None:
         self.expected = expected
         self.actual = actual
         self.tools = tools
         self.messages = messages
-        self._schemas: dict[str, dict[str, Any]] | None = None
+        self._by_name = by_name
         self._pairing: Pairing | None = None
+        self._perfect: bool | None = None
 
     @property
-    def schemas(self) -> dict[str, dict[str, Any]]:
-        """The schema of each tool by its name."""
-        if self._schemas is None:
-            self._schemas = {tool.name: tool.parameters for tool in self.tools}
-        return self._schemas
+    def by_name(self) -> Mapping[str, Tool]:
+        """Each tool by its name; who grades many attempts with the same tools hands it over."""
+        if self._by_name is None:
+            self._by_name = tools_by_name(self.tools)
+        return self._by_name
 
     @property
     def pairing(self) -> Pairing:
@@ -36,11 +43,29 @@ class Attempt:
             self._pairing = pair(self.expected, self.actual, parameters=self.parameters if self.tools else no_schema)
         return self._pairing
 
+    @property
+    def perfect(self) -> bool:
+        """Whether every call has its pair and all arguments agree, by `exact`; nothing expected and nothing made is perfect too."""
+        if self._perfect is None:
+            pairing = self.pairing
+            self._perfect = not (
+                pairing.unpaired_expected
+                or pairing.unpaired_actual
+                or [one for one in pairing.pairs if one.arguments.agree != one.arguments.named]
+            )
+        return self._perfect
+
     def parameters(self, name: str) -> Mapping[str, Any]:
         """The schema of the tool of that name, in any case if there is none in this one; `{}` where none is known."""
         if not self.tools:
             return {}
-        found = self.schemas.get(name)
+        found = self.by_name.get(name)
         if found is None:
-            found = next((schema for tool, schema in self.schemas.items() if tool.casefold() == name.casefold()), {})
-        return found
+            folded = name.casefold()
+            found = next((tool for tool in self.by_name.values() if tool.name.casefold() == folded), None)
+        return found.parameters if found is not None else {}
+
+
+def tools_by_name(tools: Sequence[Tool]) -> dict[str, Tool]:
+    """Each tool by its name; of two of one name the last."""
+    return {tool.name: tool for tool in tools}

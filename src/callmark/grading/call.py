@@ -21,6 +21,8 @@ class CallSuite(Struct, frozen=True):
     threshold: float = 1.0
 
     def __call__(self, attempt: Attempt) -> Metrics:
+        if attempt.perfect:
+            return {"score": 1.0, "pass": 1.0}
         calls = len(attempt.expected) + len(attempt.actual)
         credit = 0.0
         for one in attempt.pairing.pairs:

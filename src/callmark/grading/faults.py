@@ -29,7 +29,7 @@ def faults(attempt: Attempt, *, process: ProcessSuite | None = None) -> list[Fau
     """Every fault, those of calls first, then those of arguments."""
     found = list(_calls(attempt, process or ProcessSuite()))
     if any(not one.agrees for one in attempt.pairing.pairs):
-        sources = _sources(attempt)
+        sources = Sources(attempt.messages)
         for one in attempt.pairing.pairs:
             if not one.agrees:
                 found += _arguments(attempt, one, sources)
@@ -44,13 +44,13 @@ def notes(attempt: Attempt) -> list[Note]:
     made = [one.actual for one in attempt.pairing.pairs]
     if any(after < before for before, after in pairwise(made)):
         found.append(Note("wrong_order", "the calls were made in another order than expected"))
-    listed = {tool.name: tool for tool in attempt.tools}
-    sources = _sources(attempt)
+    listed = attempt.by_name
+    sources = Sources(attempt.messages)
     for one in attempt.pairing.pairs:
         call = attempt.actual[one.actual]
-        if one.agrees and attempt.messages and call.name not in DERIVED:
+        if one.agrees and attempt.messages and call.name not in DERIVED and not _plainly_stand(call, sources):
             for path, value in needing_source(call, attempt.parameters(call.name)):
-                if sources.find(value) is None:
+                if not sources.stands(value):
                     sentence = f"{path} = {dump(value)} is right, but stands nowhere in the conversation"
                     found.append(Note("invented_value", sentence, one.actual, path))
     for index, call in enumerate(attempt.actual):
@@ -138,11 +138,9 @@ def _with_origin(fault: Fault, call: Call, attempt: Attempt, sources: Sources) -
     return structs.replace(fault, origin="elsewhere", origin_message=found[0])
 
 
-def _sources(attempt: Attempt) -> Sources:
-    sources = Sources()
-    for index, message in enumerate(attempt.messages):
-        sources.add(index, message)
-    return sources
+def _plainly_stand(call: Call, sources: Sources) -> bool:
+    """Whether every argument is a text that stands in the conversation: told without a look at the schema. False says nothing."""
+    return all([value.__class__ is str and sources.stands_as_it_is(value) for value in call.arguments.values()])  # noqa: C419 - faster
 
 
 def _said_before(call: Call, said: Sequence[Call]) -> bool:

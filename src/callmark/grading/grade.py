@@ -3,7 +3,7 @@
 Where a case has alternatives, further lists of calls that are right too, the one with the best `call.score` counts, ties to the first.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from callmark.calls.expected import read_all_expected
@@ -49,11 +49,8 @@ class Grade:
 
     @property
     def wrong(self) -> bool:
-        """Whether there is a fault, told without working it out: something is left over, or arguments do not agree."""
-        pairing = self._attempt.pairing
-        if pairing.unpaired_expected or pairing.unpaired_actual:
-            return True
-        return any([one.arguments.agree != one.arguments.named for one in pairing.pairs])  # noqa: C419 - faster than a generator
+        """Whether there is a fault, told without working it out."""
+        return not self._attempt.perfect
 
     @property
     def faults(self) -> list[Fault]:
@@ -91,10 +88,15 @@ def grade(
 
 
 def best_attempt(
-    right: Sequence[tuple[Call, ...]], actual: Sequence[Call], *, tools: Sequence[Tool] = (), messages: Sequence[Message] = ()
+    right: Sequence[tuple[Call, ...]],
+    actual: Sequence[Call],
+    *,
+    tools: Sequence[Tool] = (),
+    messages: Sequence[Message] = (),
+    by_name: Mapping[str, Tool] | None = None,
 ) -> tuple[Attempt, int]:
     """The attempt against that list of calls which gives the best `call.score`, ties to the first; and which it was."""
-    attempts = [Attempt(expected, actual, tools=tools, messages=messages) for expected in right]
+    attempts = [Attempt(expected, actual, tools=tools, messages=messages, by_name=by_name) for expected in right]
     if len(attempts) == 1:
         return attempts[0], 0
     scores = [CallSuite()(attempt)["score"] for attempt in attempts]

@@ -9,14 +9,15 @@ from msgspec import Struct
 
 from callmark.calls.rules import apply, match_rules
 from callmark.errors import BadInput
+from callmark.grading.attempt import tools_by_name
 from callmark.grading.grade import Grade, best_attempt
 from callmark.grading.suites import Settings, suites_of
-from callmark.types import Call, Case, Fault, Metrics, Note, Prediction
+from callmark.types import Call, Case, Fault, Metrics, Note, Prediction, Tool
 
 
 class Graded(Struct, frozen=True, gc=False, omit_defaults=True):
     """A grade as it is written down, with what tables are made by: the conversation and the message that the case was cut from, the
-    kind of scenario, the group, the names that were expected and made and which were paired.
+    kind of scenario, the group, the names that were expected and made, and which were paired and whether their arguments all agree.
     """
 
     case: str
@@ -25,7 +26,7 @@ class Graded(Struct, frozen=True, gc=False, omit_defaults=True):
     metrics: Metrics = {}
     expected: tuple[str, ...] = ()
     made: tuple[str, ...] = ()
-    pairs: tuple[tuple[int, int], ...] = ()
+    pairs: tuple[tuple[int, int, bool], ...] = ()
     faults: tuple[Fault, ...] = ()
     notes: tuple[Note, ...] = ()
     alternative: int = 0
@@ -41,6 +42,8 @@ class Grader:
     def __init__(self, settings: Settings) -> None:
         self.suites = suites_of(settings)
         self._rules = match_rules(settings.match)
+        self._tools: tuple[Tool, ...] = ()
+        self._by_name: dict[str, Tool] = {}
         self.touched: Counter[str] = Counter({rule.pattern: 0 for rule in self._rules})
 
     @property
@@ -59,9 +62,7 @@ class Grader:
 
         def error(trial: int, text: str) -> Graded:
             names = tuple([call.name for call in case.expected])
-            return Graded(
-                case.id, trial, text, {}, names, (), (), (), (), 0, conversation, message, case.scenario_type, case.group
-            )
+            return Graded(case.id, trial, text, {}, names, (), (), (), (), 0, conversation, message, case.scenario_type, case.group)
 
         if not predictions:
             return [error(0, "no prediction")]
@@ -80,7 +81,7 @@ class Grader:
                     grade.metrics,
                     tuple([call.name for call in right[grade.alternative]]),
                     tuple([call.name for call in prediction.calls]),
-                    tuple([(one.expected, one.actual) for one in grade.pairs]),
+                    tuple([(one.expected, one.actual, one.agrees) for one in grade.pairs]),
                     tuple(grade.faults) if grade.wrong else (),
                     tuple(grade.notes),
                     grade.alternative,
@@ -98,7 +99,9 @@ class Grader:
         return [apply(self._rules, calls, self.touched) for calls in right] if self._rules else right
 
     def _grade(self, right: list[tuple[Call, ...]], case: Case, calls: tuple[Call, ...]) -> Grade:
-        attempt, which = best_attempt(right, calls, tools=case.tools, messages=case.messages)
+        if case.tools is not self._tools:
+            self._tools, self._by_name = case.tools, tools_by_name(case.tools)
+        attempt, which = best_attempt(right, calls, tools=case.tools, messages=case.messages, by_name=self._by_name)
         try:
             return Grade(attempt, self.suites, which)
         except BadInput as error:

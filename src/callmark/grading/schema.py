@@ -20,6 +20,12 @@ from callmark.wording import nearest
 WEIGHTS = {"tool_selection": 0.40, "parameter_accuracy": 0.35, "execution_success": 0.25, "response_quality": 0.0}
 MEASURED = ("tool_selection", "parameter_accuracy", "execution_success")
 BANDS = ((0.90, "excellent"), (0.75, "good"), (0.50, "fair"), (0.0, "poor"))
+READINGS = {
+    "excellent": "ready for production",
+    "good": "may need more training data",
+    "fair": "review the failures",
+    "poor": "something is wrong with the training",
+}
 
 Quality = Callable[[Attempt], float]
 
@@ -88,5 +94,5 @@ def _could_run(attempt: Attempt, expected: Call, made: Call) -> bool:
         return False
     if not attempt.tools:
         return not expected.malformed and compare(expected.arguments, made.arguments).all_agree
-    schema = attempt.schemas.get(made.name)
-    return schema is not None and types_fit(made.arguments, schema, schema)
+    tool = attempt.by_name.get(made.name)
+    return tool is not None and types_fit(made.arguments, tool.parameters, tool.parameters)

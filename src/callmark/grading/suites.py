@@ -91,7 +91,9 @@ def as_suite(given: Any, name: str) -> Suite:
         return cast("Suite", made)
     if _takes_function_calls(made):
         return EvaluatorSuite(made, getattr(given, "__name__", type(made).__name__))
-    raise BadInput(f"{name!r} is no suite: it has no name and no metrics, nor does it take actual_function_calls and expected_function_calls")
+    raise BadInput(
+        f"{name!r} is no suite: it has no name and no metrics, nor does it take actual_function_calls and expected_function_calls"
+    )
 
 
 def checked(suite: Suite, attempt: Attempt) -> Mapping[str, float]:

@@ -1,0 +1,186 @@
+"""What the grades of a run come to: each metric with count, mean and interval; what went wrong, most often first; how each tool fares.
+
+Errors are counted and in none of the numbers. No grades at all give counts of 0 and no metric. Decision points of one conversation, and
+the trials of one case, are one cluster.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from callmark.analysis.intervals import bootstrap, wilson
+from callmark.grading.grader import Graded
+from callmark.types import Fault, FaultKind
+
+RATES = frozenset({"call.pass", "schema.tool_selection", "schema.parameter_accuracy", "schema.execution_success", "process.reliability"})
+NO_CALL = "(no call)"
+_MOST_NAMES = 10_000  # of different things that one kind of fault is told apart by; hostile names are endless
+_OTHERS = "…"
+_BY_ARGUMENT = frozenset({"wrong_value", "wrong_type"})
+
+
+class Estimate(Struct, frozen=True):
+    """A mean, of how many, and its 95 % interval (None where there is none to give)."""
+
+    n: int
+    mean: float
+    low: float | None = None
+    high: float | None = None
+
+
+class Example(Struct, frozen=True):
+    """One thing that a kind of fault happened to, how often, and of wrong values how many were invented or taken from elsewhere."""
+
+    what: str
+    count: int
+    invented: int = 0
+    elsewhere: int = 0
+
+
+class FaultSummary(Struct, frozen=True):
+    """One kind of fault: how often, and what it happened to, most often first."""
+
+    kind: FaultKind
+    count: int
+    examples: list[Example]
+
+
+class ToolSummary(Struct, frozen=True):
+    """How often a tool was expected, and the mean credit it got: 1 for a call that is right, 0.5 for other arguments, 0 for none."""
+
+    tool: str
+    n: int
+    score: float
+
+
+class Summary(Struct, frozen=True):
+    """What the grades come to. `right` cases have every call right; in `right_tools` only arguments are wrong."""
+
+    cases: int
+    graded: int
+    scored: int
+    errors: int
+    conversations: int
+    right: int
+    right_tools: int
+    metrics: dict[str, Estimate]
+    faults: list[FaultSummary]
+    tools: list[ToolSummary]
+    notes: dict[str, int]
+    error_texts: dict[str, int]
+
+
+class Tally:
+    """Takes grades one by one."""
+
+    def __init__(self) -> None:
+        self._last_case = ""
+        self._cases = self._scored = self._errors = self._right = self._right_tools = 0
+        self._clusters: dict[str, list[float]] = {}  # the sums of each metric, and how many they are of
+        self._metrics: tuple[str, ...] = ()
+        self._faults: dict[FaultKind, Counter[str]] = defaultdict(Counter)
+        self._origins: Counter[tuple[FaultKind, str, str]] = Counter()
+        self._tools: dict[str, list[float]] = {}
+        self._notes: Counter[str] = Counter()
+        self._error_texts: Counter[str] = Counter()
+
+    def add(self, grade: Graded) -> None:
+        """Count one grade. Those of one case, its trials, stand together."""
+        if grade.case != self._last_case:
+            self._last_case = grade.case
+            self._cases += 1
+        if grade.error:
+            self._errors += 1
+            self._error_texts[_bounded(self._error_texts, grade.error)] += 1
+            return
+        self._scored += 1
+        self._add_metrics(grade)
+        self._add_tools(grade)
+        for fault in grade.faults:
+            self._add_fault(fault, grade)
+        for note in grade.notes:
+            self._notes[note.kind] += 1
+        if not grade.faults:
+            self._right += 1
+        elif all(fault.argument is not None for fault in grade.faults):
+            self._right_tools += 1
+
+    def summary(self) -> Summary:
+        faults = [
+            FaultSummary(kind, counts.total(), [self._example(kind, what, count) for what, count in counts.most_common()])
+            for kind, counts in self._faults.items()
+        ]
+        tools = [ToolSummary(name, int(count), credit / count) for name, (credit, count) in self._tools.items()]
+        return Summary(
+            self._cases,
+            self._scored + self._errors,
+            self._scored,
+            self._errors,
+            len(self._clusters),
+            self._right,
+            self._right_tools,
+            {name: self._estimate(index, name) for index, name in enumerate(self._metrics)},
+            sorted(faults, key=lambda fault: (-fault.count, fault.kind)),
+            sorted(tools, key=lambda tool: (tool.score, -tool.n, tool.tool)),
+            dict(self._notes.most_common()),
+            dict(self._error_texts.most_common()),
+        )
+
+    def _add_metrics(self, grade: Graded) -> None:
+        if not self._metrics:
+            self._metrics = tuple(grade.metrics)
+        cluster = self._clusters.setdefault(grade.conversation if grade.conversation is not None else f"\0{grade.case}", [])
+        if not cluster:
+            cluster.extend([0.0] * (len(self._metrics) + 1))
+        for index, name in enumerate(self._metrics):
+            cluster[index] += grade.metrics[name]
+        cluster[-1] += 1
+
+    def _add_tools(self, grade: Graded) -> None:
+        paired = {expected: 1.0 if agrees else 0.5 for expected, _, agrees in grade.pairs}
+        for index, name in enumerate(grade.expected):
+            credit = self._tools.setdefault(name, [0.0, 0])
+            credit[0] += paired.get(index, 0.0)
+            credit[1] += 1
+        if not grade.expected:
+            credit = self._tools.setdefault(NO_CALL, [0.0, 0])
+            credit[0] += not grade.made
+            credit[1] += 1
+
+    def _add_fault(self, fault: Fault, grade: Graded) -> None:
+        expected = grade.expected[fault.expected_index] if fault.expected_index is not None else None
+        made = grade.made[fault.actual_index] if fault.actual_index is not None else None
+        if fault.argument is not None:
+            what = fault.argument if fault.kind in _BY_ARGUMENT else f"{expected}.{fault.argument}"
+        elif fault.kind in ("wrong_tool", "unknown_tool"):
+            what = f"{expected} → {made}"
+        else:
+            what = (made if expected is None else expected) or "(no name)"
+        counts = self._faults[fault.kind]
+        what = _bounded(counts, what)
+        counts[what] += 1
+        if fault.origin is not None:
+            self._origins[fault.kind, what, fault.origin] += 1
+
+    def _example(self, kind: FaultKind, what: str, count: int) -> Example:
+        return Example(what, count, self._origins[kind, what, "invented"], self._origins[kind, what, "elsewhere"])
+
+    def _estimate(self, index: int, name: str) -> Estimate:
+        clusters = Counter((round(sums[index], 9), int(sums[-1])) for sums in self._clusters.values())
+        total = sum(sums[index] for sums in self._clusters.values())
+        interval = (wilson if name in RATES else bootstrap)(clusters)
+        low, high = interval if interval else (None, None)
+        return Estimate(self._scored, total / self._scored, low, high)
+
+
+def summarise(grades: Iterable[Graded]) -> Summary:
+    """What these grades come to."""
+    tally = Tally()
+    for grade in grades:
+        tally.add(grade)
+    return tally.summary()
+
+
+def _bounded(counts: Counter[str], what: str) -> str:
+    return what if what in counts or len(counts) < _MOST_NAMES else _OTHERS

@@ -1,0 +1,402 @@
+"""Document 002's evaluator over the suite `schema` (docs/metrics.md, sections 7, 10 and 15).
+
+    config = EvaluatorConfig(dataset_path="valid.jsonl", metric_weights={"tool_selection": 0.5, "parameter_accuracy": 0.5})
+    results = Evaluator(config).evaluate(predictions=answers)
+    results.metrics.overall_score, [one.sample_id for one in results.predictions if not one.execution_valid]
+
+A sample is a decision point: a row with an `expected_output` is one, a whole conversation is cut into its own. What came back for it is
+given as `predictions`, or asked of `model`, a function of the messages and the tools. An error is not a failure: it is counted in
+`processing_errors` and left out of every mean.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice
+from math import isnan, nan
+from os import PathLike, fspath
+from statistics import fmean
+from sys import maxsize
+from types import EllipsisType
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from callmark.calls.messages import message_texts, text_of
+from callmark.calls.shapes import read_calls
+from callmark.calls.strict import dump, is_strict, scrub
+from callmark.calls.toolsets import tools_text
+from callmark.data.expand import expand
+from callmark.errors import BadInput
+from callmark.formats import load
+from callmark.formats.dialect import Reading
+from callmark.formats.output import write_lines
+from callmark.formats.problems import explain
+from callmark.formats.sniffing import sniff
+from callmark.grading.grade import best_attempt
+from callmark.grading.schema import SchemaSuite, weights
+from callmark.types import Call, Case, Conversation, Place, Prediction
+from callmark.wording import counted, nearest
+
+Model = Callable[[list[dict[str, Any]], list[dict[str, Any]]], Any]
+FilePath = str | PathLike[str]
+
+_ONLY = {"evaluators": "tool_calling", "reporters": "file"}  # fields of the original in which only this word has a meaning here
+_RUN = "To run a model by its name: callmark run."
+_ELSEWHERE = {
+    "inference_config": ("inference_config names a model to run, no model is run here", _RUN),
+    "multi_turn": ("multi_turn plays whole conversations, single decision points are graded here", "To play them: callmark simulate."),
+    "max_turns": ("max_turns is for whole conversations, single decision points are graded here", "To play them: callmark simulate."),
+    "cloud_api_key": ("cloud_api_key is for a service that results are sent to, nothing is sent from here", ""),
+}
+_FIELDS = ("dataset_path", "metric_weights", "max_samples", "output_path", "model", "save_predictions", "batch_size", *_ONLY)
+_SAID = ("role", "content", "tool_calls", "function_call", "calls", "text")  # what makes an object a message rather than a call
+_NAMED_BY = ("id", "case", "sample_id")
+_PARTS = ("tool_use", "tool_result")  # of a message's content that are no text
+
+
+class _Output(Struct):
+    content: Any = None
+
+
+class _Row(Struct):
+    expected_output: _Output | None = None
+    item: "_Row | None" = None
+
+
+_decode_row = msgspec.json.Decoder(_Row).decode
+
+
+class EvaluatorConfig:
+    """What to evaluate and how. A leading `...`, as document 002 writes it, is passed over.
+
+    `save_predictions=False` writes no file. `batch_size` changes nothing: every sample is graded by itself. A field that is not known, a
+    weight that could not be used and the name of a model in place of a function raise `BadInput`.
+    """
+
+    def __init__(
+        self,
+        *leading: EllipsisType,
+        dataset_path: FilePath | None = None,
+        metric_weights: Mapping[str, float] | None = None,
+        max_samples: int | None = None,
+        output_path: FilePath | None = None,
+        model: Model | str | None = None,
+        save_predictions: bool = True,
+        batch_size: int = 1,
+        **others: Any,
+    ) -> None:
+        if any(one is not ... for one in leading):
+            raise BadInput("the fields of EvaluatorConfig are given by name", f"They are {', '.join(_FIELDS)}.")
+        for name, value in others.items():
+            _check_other(name, value)
+        if isinstance(model, str) or (model is not None and not callable(model)):
+            raise BadInput(f"model is {dump(model)}, a function of (messages, tools) was expected: no model is run here by its name", _RUN)
+        if max_samples is not None and (not isinstance(max_samples, int) or isinstance(max_samples, bool) or max_samples < 1):
+            raise BadInput(f"max_samples is {dump(max_samples)}, a whole number of at least 1 was expected")
+        self.dataset_path = dataset_path
+        self.metric_weights = weights(_numbers(metric_weights))
+        self.max_samples = max_samples
+        self.output_path = output_path
+        self.model = model
+        self.save_predictions = save_predictions
+        self.batch_size = batch_size
+
+
+class EvaluationMetrics(Struct, frozen=True):
+    """Means over the samples that were processed, NaN where none was. `samples_evaluated` counts those with an error too."""
+
+    tool_selection_accuracy: float
+    parameter_accuracy: float
+    execution_success_rate: float
+    response_quality: float
+    overall_score: float
+    samples_evaluated: int
+    samples_processed: int
+    processing_errors: int
+
+
+class SampleEvaluation(Struct, frozen=True):
+    """One sample. Of several calls, expected or predicted, the first is shown; what is correct is said of all of them.
+
+    With an `error` nothing is correct and nothing is counted. `response_score` is 0: the suite does not look at answers.
+    """
+
+    sample_id: str
+    query: str
+    available_tools: list[str]
+    expected_tool: str | None
+    predicted_tool: str | None
+    expected_parameters: dict[str, Any]
+    predicted_parameters: dict[str, Any]
+    expected_answer: str | None
+    predicted_answer: str | None
+    tool_selection_correct: bool
+    parameters_correct: bool
+    execution_valid: bool
+    response_score: float = 0.0
+    error: str | None = None
+
+
+class EvaluationResult(Struct, frozen=True):
+    """The numbers, and every sample in the dataset's order."""
+
+    metrics: EvaluationMetrics
+    predictions: list[SampleEvaluation]
+
+
+class Evaluator:
+    """Grades what came back for each sample."""
+
+    def __init__(self, config: EvaluatorConfig) -> None:
+        self.config = config
+
+    def evaluate(self, dataset: Any = None, predictions: Any = None) -> EvaluationResult:
+        """The evaluation of a dataset: a path, a `Dataset`, or rows (objects, conversations, cases); without one, of `dataset_path`.
+
+        `predictions` are in the dataset's order, or by id: a mapping, or rows with an `id`. Each is a list of calls in any shape, a
+        message, None for no call, an exception or `{"error": …}`; in a row by id it is the row itself or its `prediction`. A sample
+        without a prediction has an error. An empty dataset, a prediction for no sample and two for one raise `BadInput`.
+        """
+        given = dataset if dataset is not None else self.config.dataset_path
+        if given is None:
+            raise BadInput("there is no dataset: dataset_path or evaluate(dataset=…) was expected")
+        samples = list(islice(_samples(_rows(given)), min(self.config.max_samples or maxsize, maxsize)))
+        if not samples:
+            raise BadInput(
+                "the dataset has no sample: there is no row in it, or no call in its conversations",
+                "callmark.expand(…, abstain=True) also makes samples in which no call is right.",
+            )
+        answers = self._answers([case for case, _ in samples], predictions)
+        suite = SchemaSuite(self.config.metric_weights)
+        graded = [_graded(case, answer, made, suite) for (case, answer), made in zip(samples, answers, strict=True)]
+        result = EvaluationResult(_metrics(graded), [one for one, _ in graded])
+        if self.config.output_path is not None and self.config.save_predictions:
+            write_lines(fspath(self.config.output_path), [_json(result)])
+        return result
+
+    def _answers(self, cases: list[Case], predictions: Any) -> Iterator[Prediction]:
+        if isinstance(predictions, str | bytes) or (predictions is not None and not isinstance(predictions, Iterable)):
+            raise BadInput(f"predictions are of type {type(predictions).__name__}, a list or a mapping by id was expected")
+        if predictions is not None:
+            listed = predictions if isinstance(predictions, Mapping) else list(predictions)
+            return _given(cases, listed, all_samples=self.config.max_samples is None)
+        if self.config.model is None:
+            raise BadInput("there is nothing to grade: evaluate(predictions=…) or EvaluatorConfig(model=…) was expected", _RUN)
+        return (_prediction(case.id, _ask(self.config.model, case), f"what the model gave for {case.id}") for case in cases)
+
+
+def _check_other(name: str, value: Any) -> None:
+    if name in _ELSEWHERE:
+        if value:
+            raise BadInput(*_ELSEWHERE[name])
+    elif name in _ONLY:
+        asked = value if isinstance(value, list | tuple | dict) else [value]
+        if any(one != _ONLY[name] for one in asked):
+            raise BadInput(f"{name} is {dump(value)}, here it can only be {_ONLY[name]}")
+    else:
+        raise BadInput(f"EvaluatorConfig has no field {name!r}{nearest(name, _FIELDS)}", f"Its fields are {', '.join(_FIELDS)}.")
+
+
+def _numbers(given: Any) -> Mapping[str, float] | None:
+    """The weights as they are, where they are a name and a number each; what they mean is for the suite to say."""
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        raise BadInput(f"metric_weights is {dump(given)}, a weight for each metric was expected")
+    for name, weight in given.items():
+        if not isinstance(name, str) or not isinstance(weight, int | float) or not is_strict(weight):
+            raise BadInput(f"the weight of {name} is {dump(weight)}, a number was expected")
+    return given
+
+
+def _rows(given: Any) -> Iterator[Conversation]:
+    if isinstance(given, str | PathLike):
+        yield from load(given)
+        return
+    if isinstance(given, Mapping | Conversation) or not isinstance(given, Iterable):
+        raise BadInput(f"the dataset is of type {type(given).__name__}, a path or a list of rows was expected")
+    reading = Reading()
+    for number, row in enumerate(given, 1):
+        yield row if isinstance(row, Conversation) else _read(row, Place("the dataset", number, "item"), reading)
+
+
+def _read(row: Any, place: Place, reading: Reading) -> Conversation:
+    if not isinstance(row, Mapping):
+        raise BadInput(f"{place}: the row is of type {type(row).__name__}, an object with messages was expected")
+    text = dump(dict(row)).encode()
+    try:
+        return sniff(text).read(text, place, reading)
+    except (ValueError, RecursionError, BadInput) as error:
+        raise BadInput(f"{place}: {explain(text, error)}.", error.hint if isinstance(error, BadInput) else "") from None
+
+
+def _samples(rows: Iterator[Conversation]) -> Iterator[tuple[Case, str | None]]:
+    """Each decision point and the answer that its row gives in words, if it does."""
+    first = next(rows, None)
+    if first is None:
+        return
+    if isinstance(first, Case):
+        for row in chain([first], rows):
+            where = f"{row.place}: " if row.place else ""
+            if not isinstance(row, Case):
+                raise BadInput(f"{where}{row.id} has no expected_output, as the rows before it have")
+            if row.is_scenario:
+                raise BadInput(f"{where}{row.id} is a scenario: only decision points and conversations can be evaluated")
+            yield row, _expected_answer(row)
+        return
+    current = [first]
+
+    def noted() -> Iterator[Conversation]:
+        for row in chain([first], rows):
+            current[0] = row  # expand is done with a row before it asks for the next
+            yield row
+
+    for case in expand(noted()):
+        yield case, _last_answer(current[0])
+
+
+def _last_answer(row: Conversation) -> str | None:
+    return next((said.text for said in reversed(row.messages) if said.role == "assistant" and said.text and not said.calls), None)
+
+
+def _expected_answer(case: Case) -> str | None:
+    """The text beside the expected calls; a case keeps it only in the row it was read from."""
+    try:
+        row = _decode_row(case.original.row)
+    except (msgspec.MsgspecError, RecursionError):  # no row, or one that has other things there
+        return None
+    output = row.expected_output or (row.item.expected_output if row.item else None)
+    return _text(output.content) if output else None
+
+
+def _text(content: Any) -> str | None:
+    """The text of a message's content; None where there is none."""
+    if isinstance(content, list):
+        content = [part for part in content if not (isinstance(part, dict) and part.get("type") in _PARTS)]
+    return text_of(content) or None
+
+
+def _ask(model: Model, case: Case) -> Any:
+    try:
+        messages = [msgspec.json.decode(text) for text in message_texts(case)]
+        return model(messages, msgspec.json.decode(tools_text(case)))
+    except Exception as error:
+        return error
+
+
+def _given(cases: list[Case], predictions: Any, *, all_samples: bool) -> Iterator[Prediction]:
+    """What was given for each case. Where only some samples are evaluated, predictions for the others are passed over."""
+    said = _by_id(predictions)
+    keys: list[str | int] = [case.id for case in cases]
+    if said is None:
+        said, keys = dict(enumerate(predictions)), list(range(len(cases)))
+    known = set(keys)
+    if len(known) < len(keys):
+        raise BadInput("two samples have the same id: predictions for them must come in the dataset's order")
+    if all_samples and (strange := next((key for key in said if key not in known), None)) is not None:
+        if isinstance(strange, int):
+            raise BadInput(f"there are {counted(len(said), 'prediction')} for {counted(len(cases), 'sample')}, one each was expected")
+        raise BadInput(f"there is a prediction for {strange!r}, but no such sample{nearest(strange, map(str, known))}")
+    for case, key in zip(cases, keys, strict=True):
+        yield _prediction(case.id, said[key], f"predictions[{key!r}]") if key in said else Prediction(case.id, error="no prediction")
+
+
+def _by_id(predictions: Any) -> dict[str | int, Any] | None:
+    """The predictions by the id of their sample; None where they have no ids and come in order."""
+    if isinstance(predictions, Mapping):
+        return {str(name): said for name, said in predictions.items()}
+    names = [_name(said) for said in predictions]
+    if not any(name is not None for name in names):
+        return None
+    found: dict[str | int, Any] = {}
+    for index, (name, said) in enumerate(zip(names, predictions, strict=True)):
+        if name is None:
+            raise BadInput(f"predictions[{index}] has no id, as others have")
+        if name in found:
+            raise BadInput(f"predictions[{index}] is a second prediction for {name!r}")
+        found[name] = said["prediction"] if isinstance(said, Mapping) and "prediction" in said else said
+    return found
+
+
+def _name(said: Any) -> str | None:
+    """The id of a row by id. A call and a message may have ids of their own, which are not meant."""
+    if isinstance(said, Prediction):
+        return said.case
+    if not isinstance(said, Mapping) or "role" in said or not any(key in said for key in ("prediction", "error", *_SAID)):
+        return None
+    return next((str(said[key]) for key in _NAMED_BY if isinstance(said.get(key), str | int)), None)
+
+
+def _prediction(name: str, said: Any, place: str) -> Prediction:
+    match said:
+        case Prediction():
+            return said
+        case None:
+            return Prediction(name)
+        case BaseException():
+            return Prediction(name, error=scrub(f"{type(said).__name__}: {said}".removesuffix(": ")))
+        case list() | tuple() | Call():
+            return Prediction(name, calls=read_calls(said))
+        case Mapping():
+            return _message(name, dict(said))
+    raise BadInput(f"{place} is of type {type(said).__name__}, a list of calls, a message, None or an error was expected")
+
+
+def _message(name: str, said: dict[str, Any]) -> Prediction:
+    if error := said.get("error"):
+        return Prediction(name, error=scrub(error) if isinstance(error, str) else dump(error))
+    if not any(key in said for key in _SAID):
+        return Prediction(name, calls=read_calls(said))
+    content = said.get("content", said.get("text"))
+    parts = content if isinstance(content, list) else []
+    used = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_use"]
+    calls = [read_calls(said.get(key)) for key in ("tool_calls", "calls", "function_call")]
+    return Prediction(name, calls=(*chain(*calls), *read_calls(used)), text=scrub(_text(content) or ""))
+
+
+def _graded(case: Case, answer: str | None, made: Prediction, suite: SchemaSuite) -> tuple[SampleEvaluation, dict[str, float]]:
+    """The sample as it is reported, and its numbers; none where there was an error."""
+    attempt, _ = best_attempt([case.expected, *case.alternatives], made.calls, tools=case.tools)
+    numbers = {} if made.error else suite(attempt)
+    expected, predicted = next(iter(attempt.expected), None), next(iter(made.calls), None)
+    evaluation = SampleEvaluation(
+        sample_id=case.id,
+        query=next((message.text for message in reversed(case.messages) if message.role == "user"), ""),
+        available_tools=[tool.name for tool in case.tools],
+        expected_tool=(expected.name or None) if expected else None,
+        predicted_tool=(predicted.name or None) if predicted else None,
+        expected_parameters=expected.arguments if expected else {},
+        predicted_parameters=predicted.arguments if predicted else {},
+        expected_answer=answer,
+        predicted_answer=made.text or None,
+        tool_selection_correct=numbers.get("tool_selection") == 1,
+        parameters_correct=numbers.get("parameter_accuracy") == 1,
+        execution_valid=numbers.get("execution_success") == 1,
+        error=made.error or None,
+    )
+    return evaluation, numbers
+
+
+def _metrics(graded: list[tuple[SampleEvaluation, dict[str, float]]]) -> EvaluationMetrics:
+    processed = [numbers for _, numbers in graded if numbers]
+
+    def mean(name: str) -> float:
+        return fmean(numbers[name] for numbers in processed) if processed else nan
+
+    return EvaluationMetrics(
+        tool_selection_accuracy=mean("tool_selection"),
+        parameter_accuracy=mean("parameter_accuracy"),
+        execution_success_rate=mean("execution_success"),
+        response_quality=0.0,
+        overall_score=mean("overall"),
+        samples_evaluated=len(graded),
+        samples_processed=len(processed),
+        processing_errors=len(graded) - len(processed),
+    )
+
+
+def _json(result: EvaluationResult) -> bytes:
+    fields = msgspec.to_builtins(result)
+    fields["metrics"] = {name: None if isnan(value) else value for name, value in fields["metrics"].items()}
+    return json.dumps(fields, ensure_ascii=False, indent=2, default=repr).encode("utf-8", "backslashreplace")

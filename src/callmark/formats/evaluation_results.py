@@ -1,0 +1,144 @@
+"""Document 004's result files, `evaluation_results.json` and `evaluation_metrics.json` (docs/metrics.md, section 15).
+
+Rows in, bytes out. Whatever stands in a value, what comes back is JSON that every reader takes: a lone surrogate is written out, a
+number that JSON has no word for is null, an object of Python's own is written as Python shows it.
+"""
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from callmark.calls.matchers import is_matcher
+from callmark.calls.messages import expected_texts, message_text
+from callmark.calls.strict import DEEPEST, deeper_than, dump, scrub
+from callmark.types import Call, Case, Message, Prediction, Text
+
+RESULTS, METRICS = "evaluation_results.json", "evaluation_metrics.json"
+SCORES = {  # our name of a metric, and the document's
+    "process.precision": "Precision_fn.score",
+    "process.recall": "Recall_fn.score",
+    "process.args_precision": "Precision_args.score",
+    "process.args_recall": "Recall_args.score",
+    "process.reliability": "Reliability.score",
+}
+
+
+def result_row(
+    case: Case, prediction: Prediction | None, metrics: Mapping[str, Any] | None, *, chat_history: Iterable[Message | Any] = ()
+) -> bytes:
+    """One row, without a line break: what was asked and expected, what came back, and every metric by the document's name or its own.
+
+    The scores of a row without a prediction, or whose prediction is an error, are null: those named in `metrics`, or the document's five.
+    A malformed call is kept, with its text for arguments. `chat_history` holds messages, ours or objects in OpenAI's form.
+    """
+    error = "no prediction" if prediction is None else prediction.error or None
+    named: Mapping[str, Any] = dict.fromkeys(SCORES) if metrics is None else dict.fromkeys(metrics) if error else metrics
+    return _json(
+        {
+            "inputs.id": case.id,
+            "inputs.description": case.description,
+            "inputs.scenarioType": case.scenario_type,
+            "inputs.instructions": case.instructions,
+            "inputs.task_completion_condition": case.completion,
+            "inputs.expected_function_calls": [
+                (None if call.malformed else _stood(text)) or _expected_call(call)
+                for call, text in zip(case.expected, expected_texts(case, lambda call: b""), strict=True)
+            ],
+            "outputs.function_calls": [_call(call, call.arguments) for call in prediction.calls] if prediction else [],
+            "outputs.chat_history": [
+                json.loads(message_text(message)) if isinstance(message, Message) else message for message in chat_history
+            ],
+            "outputs.error_message": error,
+            **{f"outputs.{SCORES.get(name, name)}": value for name, value in named.items()},
+        }
+    )
+
+
+def metrics_json(means: Mapping[str, float | None]) -> bytes:
+    """The text of `evaluation_metrics.json`. A mean of nothing is None."""
+    return msgspec.json.format(b"[" + _named(means) + b"]", indent=2)
+
+
+def result_lines(means: Mapping[str, float | None], rows: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines of `evaluation_results.json`: the means, then a line for each row, which may come from a file as they are needed."""
+    head = _named(means)
+    yield b"[" + head[:-1] + (b"," if means else b"") + b'"rows":['
+    before = b""
+    for row in rows:
+        if before:
+            yield before + b","
+        before = row.rstrip(b"\r\n")
+    if before:
+        yield before
+    yield b"]}]"
+
+
+def _named(means: Mapping[str, float | None]) -> bytes:
+    return _json({SCORES.get(name, name): mean for name, mean in means.items()})
+
+
+def _call(call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"functionName": call.name, "arguments": call.text if call.malformed else arguments}
+
+
+def _expected_call(call: Call) -> dict[str, Any]:
+    """The call in document 004's shape, in which a string with a star is a glob: one that was none is written as `$literal`."""
+    return _call(call, {name: _literal(value) for name, value in call.arguments.items()})
+
+
+def _literal(value: Any) -> Any:
+    if isinstance(value, str):
+        return {"$literal": value} if "*" in value and not any(map(str.isspace, value)) else value
+    if isinstance(value, list):
+        return [_literal(item) for item in value]
+    if isinstance(value, dict) and not is_matcher(value):
+        return {key: _literal(item) for key, item in value.items()}
+    return value
+
+
+def _stood(text: Text) -> Any:
+    """An expected call as it stood, where that was document 004's shape; else None."""
+    try:
+        value = json.loads(bytes(text))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and "functionName" in value else None
+
+
+def _json(value: Any) -> bytes:
+    try:
+        return msgspec.json.encode(value, enc_hook=_shown)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return json.dumps(_plain(value), ensure_ascii=False).encode()
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """The value with everything replaced that JSON cannot hold."""
+    match value:
+        case None | bool():
+            return value
+        case str():
+            return scrub(value)
+        case float():
+            return value if math.isfinite(value) else None
+        case int():
+            return int(value) if abs(value) <= sys.float_info.max else dump(value)
+        case Mapping() | list() | tuple() if depth == 2 and deeper_than(value, DEEPEST):
+            return dump(value)
+        case Mapping():
+            return {scrub(key if isinstance(key, str) else _shown(key)): _plain(item, depth + 1) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain(item, depth + 1) for item in value]
+        case _:
+            return _shown(value)
+
+
+def _shown(value: Any) -> str:
+    try:
+        return scrub(repr(value))
+    except Exception:  # the object is somebody else's, and so is its repr
+        return f"({type(value).__name__} that cannot be shown)"

@@ -1,0 +1,168 @@
+"""A graded run in the terminal: the headline, the suites, what went wrong with examples, the weakest tools."""
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.text import Text
+
+from callmark.analysis.summary import Estimate, Example, FaultSummary, Summary
+from callmark.grading.schema import READINGS, band
+from callmark.reporting.safety import one_line
+from callmark.reporting.terminal import bar, table
+from callmark.running.folder import RunInfo
+from callmark.wording import counted
+
+_EXAMPLES = 3  # of a kind of fault
+_TOOLS = 5
+_NAME = 34
+_BAR = 12
+_ARGUMENTS = ("process.args_precision", "process.args_recall")
+_WORDS = {
+    "schema.tool_selection": "tool selection",
+    "schema.parameter_accuracy": "parameters",
+    "schema.execution_success": "execution",
+}
+
+
+def share(value: float) -> str:
+    """A number from 0 to 1 as three places: `.668`, `1`, `0`."""
+    if value in (0, 1):
+        return str(int(value))
+    text = f"{value:.3f}"
+    return text.lstrip("0") if text.startswith("0") else f"{min(value, 0.9999):.4f}".lstrip("0") if value < 1 else text
+
+
+def show_summary(console: Console, summary: Summary, *, scenarios: bool) -> None:
+    """Everything that is worth knowing at first sight; of an empty run what to do about it."""
+    if not summary.scored:
+        console.print(Text("  nothing was scored: every case is an error", style="bold red"))
+    else:
+        _headline(console, summary, "process.reliability" if scenarios else "call.score")
+        _suites(console, summary)
+        _faults(console, summary)
+        _tools(console, summary)
+    _errors(console, summary)
+
+
+def _headline(console: Console, summary: Summary, name: str) -> None:
+    if name not in summary.metrics:
+        return
+    found = summary.metrics[name]
+    line = Text.assemble("\n  ", (f"{name:<24} ", "bold"), (f"{share(found.mean):<6}", "bold cyan"), f" {_interval(found):<14}")
+    line.append(f" right tool and arguments in {summary.right:,}, right tool only in {summary.right_tools:,}", style="dim")
+    console.print(line, soft_wrap=True)
+
+
+def _suites(console: Console, summary: Summary) -> None:
+    by_suite: dict[str, dict[str, Estimate]] = {}
+    for name, found in summary.metrics.items():
+        suite, _, metric = name.rpartition(".")
+        by_suite.setdefault(suite, {})[metric] = found
+    console.print()
+    for suite, metrics in by_suite.items():
+        line = Text(f"  {one_line(suite, 24):<9} ")
+        for words in _told(suite, metrics):
+            line.append(words)
+        console.print(line, soft_wrap=True)
+
+
+def _told(suite: str, metrics: dict[str, Estimate]) -> Iterator[Text]:
+    """The metrics of a suite, each with its name before it."""
+    for metric, found in metrics.items():
+        name = f"{suite}.{metric}"
+        if name == "call.score" or name == _ARGUMENTS[1]:
+            continue  # the headline has it; it stands with its other half
+        if name == _ARGUMENTS[0]:
+            yield _named("arguments", f"{share(found.mean)} / {share(metrics['args_recall'].mean)}")
+        else:
+            yield _named(_WORDS.get(name, one_line(metric.replace("_", " "), _NAME)), share(found.mean))
+        if name == "call.pass":
+            yield Text(f"{_interval(found)}", style="dim")
+        if name == "schema.overall":
+            yield Text(f"{band(found.mean)}: {READINGS[band(found.mean)]}", style="dim")
+
+
+def _named(name: str, value: str) -> Text:
+    return Text.assemble((f"{name} ", ""), (value, "cyan"), "   ")
+
+
+def _faults(console: Console, summary: Summary) -> None:
+    if not summary.faults:
+        console.print(Text("\n  nothing went wrong", style="green"))
+        return
+    console.print(Text("\n  what went wrong", style="bold"))
+    made = table("", "", "")
+    made.show_header = False
+    made.columns[2].justify = "left"
+    for fault in summary.faults:
+        made.add_row(f"    {fault.kind.replace('_', ' ')}", f"{fault.count:,}", Text(_examples(fault), style="dim"))
+    console.print(made)
+
+
+def _examples(fault: FaultSummary) -> str:
+    told = [_example(example) for example in fault.examples[:_EXAMPLES]]
+    return ", ".join(told) + (", …" if len(fault.examples) > _EXAMPLES else "")
+
+
+def _example(example: Example) -> str:
+    origins = [f"{example.invented} invented"] if example.invented else []
+    origins += [f"{example.elsewhere} taken from another message"] if example.elsewhere else []
+    return f"{one_line(example.what, _NAME * 2)} ({example.count}×{': ' + ', '.join(origins) if origins else ''})"
+
+
+def _tools(console: Console, summary: Summary) -> None:
+    weak = [tool for tool in summary.tools if tool.score < 1][:_TOOLS]
+    if not weak:
+        return
+    made = table("  weakest tools", "n", "score", "")
+    made.columns[3].justify = "left"
+    made.columns[0].header_style = "bold"
+    for tool in weak:
+        made.add_row(
+            f"    {one_line(tool.tool, _NAME) or '(no name)'}", f"{tool.n:,}", share(tool.score), Text(bar(tool.score, _BAR), style="cyan")
+        )
+    console.print()
+    console.print(made)
+
+
+def _errors(console: Console, summary: Summary) -> None:
+    if not summary.errors:
+        return
+    console.print(Text(f"\n  {counted(summary.errors, 'error')}, in no number above", style="bold red"))
+    for text, count in list(summary.error_texts.items())[:_TOOLS]:
+        console.print(Text(f"    {count:,}×  {one_line(text, 160)}", style="dim"), soft_wrap=True)
+
+
+def _interval(found: Estimate) -> str:
+    return f"{share(found.low)}-{share(found.high)}" if found.low is not None and found.high is not None else ""
+
+
+def show_run(console: Console, folder: str, info: RunInfo, summary: Summary) -> None:
+    """The head, what was noticed on the way, the summary, and where to go from here."""
+    scenarios = info.dataset.what == "scenarios"
+    what = "scenario" if scenarios else "decision point"
+    head = Text(one_line(info.predictions.name or folder, 120), style="bold")
+    where = f" from {counted(summary.conversations, 'conversation')}" if not scenarios and summary.conversations < summary.scored else ""
+    errors = f", {counted(summary.errors, 'error')}" if summary.errors else ""
+    head.append(f" · {counted(summary.cases, what)}{where} · scored {summary.scored:,}{errors}", style="not bold")
+    console.print(head, soft_wrap=True)
+    for line in _noticed(info):
+        console.print(Text(f"  {line}", style="dim"), soft_wrap=True)
+    show_summary(console, summary, scenarios=scenarios)
+    console.print(
+        Text.assemble("\n", (one_line(folder, 120), "bold"), f"  ·  callmark grade {one_line(folder, 120)} grades it again"), soft_wrap=True
+    )
+
+
+def _noticed(info: RunInfo) -> Iterator[str]:
+    found = info.predictions
+    if info.dataset.cut:
+        yield f"{one_line(info.dataset.name, 80)} holds conversations: they were cut into decision points on the way"
+    if found.parsed:
+        yield f"{counted(found.parsed, 'answer')} read out of raw text"
+    if found.unused:
+        yield f"{counted(found.unused, 'prediction')} for no case, the first for {one_line(found.first_unused, 60)}"
+    if found.repeated:
+        yield f"{counted(found.repeated, 'prediction')} for a case that had one already: the first counts, or the first that is no error"
+    for pattern, touched in info.match.items():
+        yield f"match {one_line(pattern, 60)}: {counted(touched, 'argument')}"

@@ -1,0 +1,54 @@
+"""A file of predictions, sorted by case: by id where its rows have one, in order where they have none.
+
+Several predictions of one case are its trials, where they say so; else the first counts, or the first that is no error, and the others
+are counted as repeated. A file in which some rows say their case and others do not raises `BadInput`.
+"""
+
+from collections.abc import Iterable
+
+from msgspec import Struct, structs
+
+from callmark.errors import BadInput
+from callmark.formats.predictions import Predictions, write_prediction
+from callmark.running.folder import PredictionsInfo
+
+
+class Answers(Struct):
+    """Lines of predictions by case, in the order of their trials; and what the file came to."""
+
+    by_case: dict[str, list[bytes]]
+    in_order: bool
+    info: PredictionsInfo
+
+    def unused(self, cases: Iterable[str]) -> None:
+        """Count the predictions that are for none of these cases, given by id or, in order, by place."""
+        left = set(self.by_case).difference(cases)
+        self.info.unused = sum(len(self.by_case[case]) for case in left)
+        self.info.first_unused = next((case for case in self.by_case if case in left), "")
+
+
+def answers(file: Predictions) -> Answers:
+    """The predictions of a file, by case. In order, rows that cannot be read are counted too."""
+    kept: dict[str, dict[int, tuple[bool, bytes]]] = {}
+    info = PredictionsInfo(name=file.name)
+    in_order: bool | None = None
+    for place, row in file:
+        said = row.case is not None
+        if in_order is None:
+            in_order = not said
+        elif in_order is said:
+            which = "says which case it is for, those before it do not" if said else "does not say which case it is for, those before it do"
+            raise BadInput(f"{place}: the row {which}", "Either every row has the id of its case, or none: then they are taken in order.")
+        key = row.case if row.case is not None else str(file.good_rows + file.bad_rows - 1 if row.position is None else row.position)
+        info.rows += 1
+        info.parsed += row.parsed
+        trials = kept.setdefault(key, {})
+        prediction = row.prediction
+        known = trials.get(prediction.trial)
+        info.repeated += known is not None
+        if known is None or (known[0] and not prediction.error):
+            trials[prediction.trial] = (bool(prediction.error), write_prediction(structs.replace(prediction, case=row.case or "")))
+    by_case = {key: [line for _, (_, line) in sorted(trials.items())] for key, trials in kept.items()}
+    if in_order and "0" not in by_case and "1" in by_case:  # places that someone counted from 1
+        by_case = {str(int(key) - 1): lines for key, lines in by_case.items()}
+    return Answers(by_case, bool(in_order), info)

@@ -1,0 +1,147 @@
+"""A run folder: everything of one run, so that it can be looked at, compared and graded again without a model.
+
+    run.json                  what was run, on which dataset, how it was graded, the counts; never a key or a header
+    predictions.jsonl         what came back, a line each
+    grades.jsonl              derived: `callmark grade RUN` makes it anew
+    evaluation_results.json   evaluation_metrics.json      document 004's layouts
+
+`run.json` is written last, so a folder that has one is complete.
+"""
+
+import os
+import re
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from callmark.calls.strict import scrub
+from callmark.errors import BadInput
+from callmark.formats import write_lines
+from callmark.grading.suites import Settings
+
+RUN, PREDICTIONS, GRADES = "run.json", "predictions.jsonl", "grades.jsonl"
+CASES = "cases.jsonl"  # where the cases came through a pipe, and would be gone
+
+_ODD = re.compile(r"[^\w.-]+")
+
+
+class DatasetInfo(Struct, omit_defaults=True):
+    """Which cases: where they stand as seen from the run folder, and what tells the file from a later version of it."""
+
+    name: str
+    path: str
+    digest: str = ""
+    dialect: str = ""
+    what: Literal["decision points", "scenarios"] = "decision points"
+    cut: bool = False
+    tools: str | None = None
+
+
+class PredictionsInfo(Struct, omit_defaults=True):
+    """What a file of predictions came to: `unused` are for no case, `repeated` for one that had its answer, `parsed` read out of text."""
+
+    name: str = ""
+    rows: int = 0
+    unused: int = 0
+    repeated: int = 0
+    parsed: int = 0
+    first_unused: str = ""
+
+
+class RunInfo(Struct, omit_defaults=True):
+    """`run.json`."""
+
+    name: str
+    callmark: str
+    made: str
+    dataset: DatasetInfo
+    predictions: PredictionsInfo
+    settings: Settings
+    metrics: tuple[str, ...] = ()
+    cases: int = 0
+    match: dict[str, int] = {}
+
+
+class RunFolder:
+    """The paths in a run folder, and its `run.json`."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def __str__(self) -> str:
+        return scrub(str(self.path))
+
+    def file(self, name: str) -> str:
+        return str(self.path / name)
+
+    def from_here(self, path: str) -> str:
+        """A path as seen from the folder, so that both can be moved together."""
+        return os.path.relpath(os.path.realpath(path), os.path.realpath(self.path))
+
+    def to_here(self, path: str) -> str:
+        """The other way round: where such a path leads from the current folder."""
+        return os.path.relpath(os.path.join(os.path.realpath(self.path), path))
+
+    def write(self, info: RunInfo) -> None:
+        write_lines(self.file(RUN), [msgspec.json.format(msgspec.json.encode(info), indent=2)])
+
+    def read(self) -> RunInfo:
+        """What `run.json` says. A folder without one, or with one that is something else, raises `BadInput`."""
+        file = self.path / RUN
+        try:
+            return msgspec.json.decode(file.read_bytes(), type=RunInfo)
+        except FileNotFoundError:
+            raise BadInput(f"{self} is no run: there is no {RUN} in it", _runs_in(self.path)) from None
+        except OSError as error:
+            raise BadInput(f"{self}/{RUN} cannot be read: {error.strerror}") from None
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise BadInput(f"{self}/{RUN} cannot be read: {error}") from None
+
+
+def is_run(path: str) -> bool:
+    """Whether a path is a folder that may hold a run."""
+    return path != "-" and os.path.isdir(path)
+
+
+def new_folder(parent: str, name: str | None, *, default: str) -> RunFolder:
+    """A folder of its own for a run. A given name that is taken, or is none for a folder, raises `BadInput`."""
+    if name is not None and (not name or name in (".", "..") or set(name) & set("/\\\0")):
+        raise BadInput(f"{name!r} cannot be the name of a run: it is the name of one folder", "-o names the folder that it goes into.")
+    chosen = name or _ODD.sub("-", default).strip("-.") or "run"
+    path = Path(parent, chosen)
+    number = 1
+    while True:
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            if name is not None:
+                if path.is_dir() and not any(path.iterdir()):
+                    return RunFolder(path)
+                raise BadInput(
+                    f"there is a run in {scrub(str(path))} already",
+                    f"Choose another --name; callmark grade {scrub(str(path))} grades that one again.",
+                ) from None
+            number += 1
+            path = Path(parent, f"{chosen}-{number}")
+        except OSError as error:
+            raise BadInput(f"{scrub(str(path))} cannot be made: {error.strerror}") from None
+        else:
+            return RunFolder(path)
+
+
+def discard(folder: RunFolder) -> None:
+    """Remove a new folder into which nothing was written after all."""
+    try:
+        folder.path.rmdir()
+    except OSError:  # something is in it, then it stays
+        pass
+
+
+def _runs_in(path: Path) -> str:
+    try:
+        found = sorted(file.parent.name for file in path.glob(f"*/{RUN}"))[:5]
+    except OSError:
+        return ""
+    return f"It holds the runs {', '.join(found)}." if found else ""

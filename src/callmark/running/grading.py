@@ -1,0 +1,215 @@
+"""Cases and predictions to grades, in one pass over the cases, by one process or by several.
+
+The cases are read in blocks of rows; each block becomes lines for the files of a run folder. With several processes each takes the k-th
+of every n blocks, and the blocks are put together in order again: the files are the same, byte for byte. Predictions are held in memory,
+each as its own short line.
+
+Conversations are cut into decision points on the way. In order, the k-th prediction is for the k-th row (of conversations: for the k-th
+decision point), rows that cannot be read counted. A file that has conversations and cases in it raises `BadInput`.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from heapq import merge
+from itertools import groupby
+from multiprocessing import Pipe, Process
+from multiprocessing.connection import Connection
+from operator import attrgetter
+
+import msgspec
+from msgspec import Struct, structs
+
+from callmark.data.expand import decision_points, named
+from callmark.errors import BadInput, BrokenRow
+from callmark.formats import BadRow, Dataset, side_tools
+from callmark.formats.dataset import BLOCK
+from callmark.formats.evaluation_results import result_row
+from callmark.formats.predictions import read_prediction, write_prediction
+from callmark.grading.grader import Grader
+from callmark.grading.suites import Settings
+from callmark.types import Case, Place, Prediction
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Work(Struct, frozen=True):
+    """What there is to grade, as another process can be told it. `answers` are lines of predictions, by the id of their case, or, where
+    `in_order`, by its place.
+    """
+
+    path: str
+    settings: Settings
+    answers: dict[str, list[bytes]]
+    in_order: bool = False
+    dialect: str | None = None
+    tools: str | None = None
+    skip_bad: bool = False
+
+
+class Block(Struct, frozen=True):
+    """What a block of rows came to: lines for the files of a run folder, its cases, its bad rows, the sum of each metric."""
+
+    number: int
+    cases: list[tuple[str, Place | None]]
+    predictions: list[bytes]
+    grades: list[bytes]
+    results: list[bytes]
+    bad: list[BadRow]
+    scored: int = 0
+    sums: dict[str, float] = {}
+
+
+class Ended(Struct, frozen=True):
+    """What is known of the cases when all is read."""
+
+    digest: str
+    dialect: str
+    what: str
+    cut: bool
+    mended: int
+    touched: dict[str, int]
+
+
+class Refused(Struct, frozen=True):
+    """What another process could not go on with."""
+
+    sentence: str
+    hint: str
+    broken: bool
+
+
+def graded(work: Work, *, jobs: int = 1) -> Iterator[Block | Ended]:
+    """The blocks of the whole file, in order, and in the end what was learnt on the way."""
+    if jobs == 1:
+        yield from graded_part(work, (0, 1))
+        return
+    ended: list[Ended] = []
+    workers: list[Process] = []
+    streams: list[Iterator[Block]] = []
+    try:
+        for part in range(jobs):
+            reader, writer = Pipe(duplex=False)
+            worker = Process(target=_send, args=(writer, work, (part, jobs)), daemon=True)
+            worker.start()
+            writer.close()
+            workers.append(worker)
+            streams.append(_received(reader, ended))
+        yield from merge(*streams, key=attrgetter("number"))
+    finally:
+        for worker in workers:
+            worker.terminate()
+            worker.join()
+    first = next(one for one in ended if one.digest)
+    touched = sum((Counter(one.touched) for one in ended), Counter(dict.fromkeys(first.touched, 0)))
+    everything = {pattern: touched[pattern] for pattern in first.touched}
+    yield structs.replace(
+        first, mended=max(one.mended for one in ended) if first.cut else sum(one.mended for one in ended), touched=everything
+    )
+
+
+def graded_part(work: Work, part: tuple[int, int]) -> Iterator[Block | Ended]:
+    """The blocks of one part of the file, and in the end what was learnt on the way."""
+    cut = not isinstance(first_row(work), Case)
+    own, parts = part
+    bad: list[BadRow] = []
+
+    def on_bad(row: BadRow) -> None:
+        if dataset.ordinal // BLOCK % parts == own:
+            bad.append(row)
+
+    with _opened(work, on_bad=on_bad, part=(0, 1) if cut else part, digest=own == 0) as dataset:
+        grader = Grader(work.settings)
+        placed = _cut(dataset, part) if cut else _cases(dataset)
+        for number, block in groupby(placed, key=lambda one: one[0]):
+            yield _graded_block(number, block, work, grader, bad)
+            bad.clear()
+        yield Block(dataset.ordinal // BLOCK, [], [], [], [], list(bad))
+        yield Ended(dataset.digest(), dataset.dialect.name, dataset.what, cut, dataset.mended, dict(grader.touched))
+
+
+def first_row(work: Work) -> Case | object:
+    """The first row that can be read; a file without one raises `BadInput`."""
+    with _opened(work, on_bad=lambda row: None) as dataset:
+        return next(iter(dataset))
+
+
+Placed = tuple[int, int, Case]  # the block that a case belongs to, its place in order, the case
+
+
+def _cases(dataset: Dataset) -> Iterator[Placed]:
+    for row in dataset:
+        if not isinstance(row, Case):
+            raise BadInput(f"{row.place}: the row is a conversation with nothing expected, among cases that have it")
+        yield dataset.ordinal // BLOCK, dataset.ordinal, row
+
+
+def _cut(dataset: Dataset, part: tuple[int, int]) -> Iterator[Placed]:
+    """The decision points of a part's own conversations. All are read, as what one is called depends on those before it."""
+    own, parts = part
+    before = 0
+    for row, name in named(dataset):
+        block = dataset.ordinal // BLOCK
+        if block % parts == own:
+            for at, case in enumerate(decision_points(row, name=name), before):
+                yield block, at, case
+        before += len(row.calls)
+
+
+def _graded_block(number: int, placed: Iterator[Placed], work: Work, grader: Grader, bad: list[BadRow]) -> Block:
+    cases: list[tuple[str, Place | None]] = []
+    predictions: list[bytes] = []
+    grades: list[bytes] = []
+    results: list[bytes] = []
+    sums = dict.fromkeys(grader.metrics, 0.0)
+    scored = 0
+    for _, at, case in placed:
+        lines = work.answers.get(str(at) if work.in_order else case.id, [])
+        answers = [read_prediction(line).prediction for line in lines]
+        if work.in_order:
+            answers = [structs.replace(answer, case=case.id) for answer in answers]
+            lines = [write_prediction(answer) for answer in answers]
+        cases.append((case.id, case.place))
+        predictions += lines
+        for index, record in enumerate(grader.record(case, answers)):
+            grades.append(_encode(record))
+            scored += not record.error
+            for name, value in record.metrics.items():
+                sums[name] += value
+            results.append(result_row(case, answers[index] if answers else Prediction(case.id, error=record.error), record.metrics or None))
+    return Block(number, cases, predictions, grades, results, list(bad), scored, sums)
+
+
+def _opened(work: Work, **how: object) -> Dataset:
+    reading = side_tools(work.tools) if work.tools else None
+    if not work.skip_bad:
+        how.pop("on_bad", None)
+    return Dataset(work.path, dialect=work.dialect, reading=reading, **how)  # type: ignore[arg-type]
+
+
+def _send(writer: Connection, work: Work, part: tuple[int, int]) -> None:
+    """What another process does: its part, block by block, into a pipe."""
+    try:
+        for said in graded_part(work, part):
+            writer.send(said)
+    except BadInput as error:
+        writer.send(Refused(str(error), error.hint, isinstance(error, BrokenRow)))
+    except (KeyboardInterrupt, BrokenPipeError):
+        pass
+    finally:
+        writer.close()
+
+
+def _received(reader: Connection, ended: list[Ended]) -> Iterator[Block]:
+    while True:
+        try:
+            said = reader.recv()
+        except EOFError:
+            raise BadInput("a process that graded was ended from outside", "Fewer --jobs need less memory.") from None
+        match said:
+            case Block():
+                yield said
+            case Ended():
+                ended.append(said)
+                return
+            case Refused():
+                raise (BrokenRow if said.broken else BadInput)(said.sentence, said.hint)

@@ -1,0 +1,576 @@
+"""Document 004's names: the five evaluators, one's own, the service and its two files."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callmark.calls.shapes import read_call
+from callmark.compat.lob import (
+    EvaluationService,
+    Evaluator,
+    EvaluatorResult,
+    FunctionCallArgsPrecisionEvaluator,
+    FunctionCallArgsRecallEvaluator,
+    FunctionCallPrecisionEvaluator,
+    FunctionCallRecallEvaluator,
+    FunctionCallReliabilityEvaluator,
+)
+from callmark.errors import BadInput
+from callmark.formats.evaluation_results import metrics_json, result_lines, result_row
+from callmark.grading.process import ProcessSuite
+from callmark.types import Call, Case, Message, Prediction
+from tests.rows import WEATHER, call, made, row, user, write_rows
+
+FIVE = (
+    FunctionCallPrecisionEvaluator,
+    FunctionCallRecallEvaluator,
+    FunctionCallArgsPrecisionEvaluator,
+    FunctionCallArgsRecallEvaluator,
+    FunctionCallReliabilityEvaluator,
+)
+NAMES = ["Precision_fn.score", "Recall_fn.score", "Precision_args.score", "Recall_args.score", "Reliability.score"]
+
+TICKET: dict[str, Any] = {  # document 004's own
+    "functionName": "TicketManagementPlugin-create_support_ticket",
+    "arguments": {
+        "title": "Server performance degradation",
+        "department_code": "IT",
+        "priority": "Critical",
+        "workflow_type": "Expedited",
+        "description": "Main application server is experiencing significant performance degradation",
+        "expected_outcome": "Server performance restored to normal levels",
+    },
+}
+ACTION: dict[str, Any] = {
+    "functionName": "ActionItemPlugin-create_action_item",
+    "arguments": {
+        "ticket_id": "TKT-*",
+        "title": "Increase server memory allocation",
+        "assigned_to": "John Smith",
+        "description": "Allocate additional memory resources to the main application server",
+        "due_date": "2025-05-10",
+    },
+}
+SCENARIO: dict[str, Any] = {
+    "id": "conversation_id",
+    "description": "Description of the conversation scenario",
+    "scenarioType": "create_ticket_and_action_item",
+    "task_completion_condition": "The user has confirmed the end of the session",
+    "instructions": "Instructions for the simulated user",
+    "expected_function_calls": [TICKET, ACTION],
+}
+ASKED = {"functionName": "CommonPlugin-ask_clarification", "arguments": {"question": "Which server?"}}
+
+
+def but(one: Mapping[str, Any], **arguments: Any) -> dict[str, Any]:
+    """The call with other arguments; None leaves one out."""
+    changed = {**one["arguments"], **arguments}
+    return {**one, "arguments": {key: value for key, value in changed.items() if value is not None}}
+
+
+DONE = but(ACTION, ticket_id="tkt-0042")
+
+
+def five(actual: Any, expected: Any, **options: Any) -> list[float]:
+    return [evaluator(**options)(actual_function_calls=actual, expected_function_calls=expected).score for evaluator in FIVE]
+
+
+@pytest.mark.parametrize(
+    "actual, scores",
+    [
+        ([TICKET, DONE], [1, 1, 1, 1, 1]),
+        ([DONE, TICKET], [1, 1, 1, 1, 1]),
+        ([TICKET, but(ACTION, ticket_id="INC-1")], [1, 1, 10 / 11, 10 / 11, 0]),
+        ([TICKET, but(DONE, due_date=None)], [1, 1, 1, 10 / 11, 0]),
+        ([TICKET, {**DONE, "arguments": {**DONE["arguments"], "note": "now"}}], [1, 1, 11 / 12, 1, 0]),
+        ([{**TICKET, "functionName": TICKET["functionName"].upper()}, DONE], [1, 1, 1, 1, 1]),
+        ([TICKET], [1, 1 / 2, 1, 1, 0]),
+        ([TICKET, TICKET, DONE], [2 / 3, 1, 1, 1, 0]),
+        ([TICKET, ASKED, DONE], [1, 1, 1, 1, 1]),
+        ([TICKET, DONE, {"functionName": DONE["functionName"], "arguments": '{"ticket_id": '}], [2 / 3, 1, 1, 1, 0]),
+        ([call(TICKET["functionName"], TICKET["arguments"]), {"name": DONE["functionName"], "input": DONE["arguments"]}], [1, 1, 1, 1, 1]),
+        ([ASKED], [0, 0, 0, 0, 0]),
+        ([], [0, 0, 0, 0, 0]),
+        (None, [0, 0, 0, 0, 0]),
+    ],
+)
+def test_the_scores_of_document_004s_own_scenario(actual: Any, scores: list[float]) -> None:
+    expected = SCENARIO["expected_function_calls"]
+    assert five(actual, expected) == pytest.approx(scores)
+    assert five(json.dumps(actual), json.dumps(expected)) == pytest.approx(scores), "the same as the JSON text of a column"
+
+
+@pytest.mark.parametrize(
+    "actual, expected, scores",
+    [
+        ([TICKET], [TICKET, TICKET], [1, 1 / 2, 1, 1, 0]),
+        ([], [], [1, 1, 1, 1, 1]),
+        ("", " ", [1, 1, 1, 1, 1]),
+        ([ASKED], [], [1, 1, 1, 1, 1]),
+        ("no JSON", [TICKET], [0, 0, 0, 0, 0]),
+        ("no JSON", [], [0, 0, 0, 0, 0]),
+        (7, [TICKET], [0, 0, 0, 0, 0]),
+        ('[{"name": "f", "arguments": {"n": NaN}}, {"name": "g"}]', [{"name": "g"}], [1 / 2, 1, 1, 1, 0]),
+        ('[{"name": "f", "arguments": {"t": "\\ud800"}}, {"name": "g"}]', [{"name": "g"}], [1 / 2, 1, 1, 1, 0]),
+        ("[" * 5000, [TICKET], [0, 0, 0, 0, 0]),
+        ({"name": "g"}, {"name": "g"}, [1, 1, 1, 1, 1]),
+    ],
+)
+def test_columns_of_any_kind(actual: Any, expected: Any, scores: list[float]) -> None:
+    assert five(actual, expected) == scores
+
+
+def test_the_ignore_list_the_averaging_and_the_tools_can_be_given() -> None:
+    weather = {"name": "get_weather", "arguments": {"city": "Bonn"}}
+    asked = {"name": "get_weather", "arguments": {"city": "Bonn", "unit": "celsius"}}
+    assert five([TICKET, ASKED], [TICKET], ignore=()) == [1 / 2, 1, 1, 1, 0]
+    assert five([TICKET, DONE], [TICKET], ignore="actionitemPlugin-create_action_item") == [1, 1, 1, 1, 1]
+    assert five([{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {"b": 1, "c": 2, "d": 3}}], [
+        {"name": "f", "arguments": {"a": 2}}, {"name": "g", "arguments": {"b": 1, "c": 2, "d": 3}}
+    ], averaging="macro")[2] == 1 / 2  # fmt: skip
+    assert five([asked], [weather])[2] == 1 / 2
+    assert five([asked], [weather], tools=[WEATHER])[2] == 1
+    precision = FunctionCallArgsPrecisionEvaluator()
+    assert precision(actual_function_calls=[asked], expected_function_calls=[weather], tools=[WEATHER]).score == 1
+    assert precision(actual_function_calls=[asked], expected_function_calls=[weather], tools=float("nan")).score == 1 / 2
+    with pytest.raises(BadInput, match="averaging is 'marco', micro or macro was expected. Did you mean macro"):
+        FunctionCallPrecisionEvaluator(averaging="marco")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "columns, message",
+    [
+        ({"expected_function_calls": "TKT"}, "expected_function_calls is not JSON: 'TKT', a list of calls was expected"),
+        ({"expected_function_calls": 5}, "expected_function_calls is 5, a list of calls was expected"),
+        ({"expected_function_calls": float("nan")}, "expected_function_calls is missing"),
+        ({"expected_function_calls": [{"name": "f", "arguments": {"a": {"$glop": "x"}}}]}, "f: .*glop"),
+        ({"actual_function_calls": float("nan")}, "actual_function_calls is missing"),
+        ({"error_message": "TimeoutError: 30 s"}, "there is no answer to score: TimeoutError: 30 s"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused(columns: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        FunctionCallPrecisionEvaluator()(**{"actual_function_calls": [], "expected_function_calls": [], **columns})
+
+
+def test_a_column_that_is_not_mapped_is_missing() -> None:
+    with pytest.raises(BadInput, match="actual_function_calls is missing"):
+        FunctionCallPrecisionEvaluator()(expected_function_calls=[])
+
+
+def test_a_result_has_a_score_and_is_an_object_with_one() -> None:
+    result = EvaluatorResult(score=0.5)
+    assert result.score == 0.5
+    assert isinstance(result, Mapping)
+    assert dict(result) == {"score": 0.5}
+    assert result == EvaluatorResult(0.5)
+
+
+class CustomEvaluator(Evaluator):
+    """Document 004's, its open names filled in."""
+
+    def __call__(self, *, actual_function_calls, expected_function_calls, **kwargs):  # type: ignore[no-untyped-def]
+        score = self.evaluate(actual_function_calls, expected_function_calls)  # type: ignore[no-untyped-call]
+        return EvaluatorResult(score=score)
+
+    def evaluate(self, actual_function_calls, expected_function_calls):  # type: ignore[no-untyped-def]
+        return float(len(actual_function_calls) == len(expected_function_calls))
+
+
+class OnlyEvaluate(Evaluator):
+    def evaluate(self, actual_function_calls: Any, expected_function_calls: Any) -> float:
+        return 0.25
+
+
+# The service
+
+
+def evaluate(tmp_path: Path, target: Any, evaluators: Any = None, rows: Any = (SCENARIO,), **more: Any) -> Any:
+    truth = write_rows(tmp_path / "truth.jsonl", *rows)
+    used = [one() for one in FIVE] if evaluators is None else evaluators
+    return EvaluationService().evaluate(truth, tmp_path / "output", target, used, **more)
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_bytes())
+
+
+def another(name: str, **more: Any) -> dict[str, Any]:
+    return {**SCENARIO, "id": name, **more}
+
+
+def right(**row: Any) -> dict[str, Any]:
+    return {"function_calls": [TICKET, DONE], "chat_history": [{"role": "user", "content": row["instructions"]}]}
+
+
+def test_both_files_in_their_layouts(tmp_path: Path) -> None:
+    found = evaluate(tmp_path, right, experiment_name="first")
+    results, metrics = (read(tmp_path / "output" / "first" / f"evaluation_{name}.json") for name in ("results", "metrics"))
+    assert metrics == [dict.fromkeys(NAMES, 1.0)]
+    assert [list(part) for part in results] == [[*NAMES, "rows"]]
+    assert results[0]["rows"] == found.rows == [
+        {
+            "inputs.id": "conversation_id",
+            "inputs.description": SCENARIO["description"],
+            "inputs.scenarioType": SCENARIO["scenarioType"],
+            "inputs.instructions": SCENARIO["instructions"],
+            "inputs.task_completion_condition": SCENARIO["task_completion_condition"],
+            "inputs.expected_function_calls": [TICKET, ACTION],
+            "outputs.function_calls": [TICKET, DONE],
+            "outputs.chat_history": [{"role": "user", "content": SCENARIO["instructions"]}],
+            "outputs.error_message": None,
+            **{f"outputs.{name}": 1.0 for name in NAMES},
+        }
+    ]  # fmt: skip
+    assert (found.metrics, found.scored, found.errors) == (metrics[0], 1, 0)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == sorted(
+        ["truth.jsonl", "output", "first", "evaluation_results.json", "evaluation_metrics.json"]
+    )
+
+
+def test_the_scores_are_the_suites(tmp_path: Path) -> None:
+    """Whatever the service hands to the evaluators is what the suite would have been given: tools of the row too."""
+    asked = {"name": "get_weather", "arguments": {"city": "bonn!", "unit": "celsius"}}
+    scenario = another("w", expected_function_calls=[{"functionName": "get_weather", "arguments": {"city": "Bonn"}}], tools=[WEATHER])
+    found = evaluate(tmp_path, lambda **row: [asked], rows=[scenario])
+    assert list(found.metrics.values()) == [1.0] * len(ProcessSuite.metrics)
+
+
+def test_an_array_of_scenarios_and_no_experiment(tmp_path: Path) -> None:
+    truth = tmp_path / "truth.json"
+    truth.write_text(json.dumps([SCENARIO, another("2")], indent=2))
+    named = {"P": FunctionCallPrecisionEvaluator()}
+    made = {"conversation_id": [ASKED, ACTION, ACTION], "2": [TICKET]}
+    found = EvaluationService().evaluate(str(truth), str(tmp_path / "out"), lambda **row: made[row["id"]], named)
+    assert read(tmp_path / "out" / "evaluation_metrics.json") == [{"P.score": 0.75}] == [found.metrics]
+    assert [line["outputs.P.score"] for line in found.rows] == [0.5, 1.0]
+
+
+@pytest.mark.parametrize("inside_a_loop", [False, True])
+def test_an_async_target_keeps_its_event_loop(tmp_path: Path, inside_a_loop: bool) -> None:
+    loops = set()
+
+    class Target:
+        async def __call__(self, instructions: str, task_completion_condition: str, temperature: float = 0.0) -> dict[str, Any]:
+            await asyncio.sleep(0)
+            loops.add(id(asyncio.get_running_loop()))
+            assert (instructions, temperature) == (SCENARIO["instructions"], 0.0)
+            return {"function_calls": [TICKET, DONE]}
+
+    async def notebook() -> Any:
+        return evaluate(tmp_path, Target(), rows=[SCENARIO, SCENARIO])
+
+    found = asyncio.run(notebook()) if inside_a_loop else evaluate(tmp_path, Target(), rows=[SCENARIO, SCENARIO])
+    assert found.metrics["Reliability.score"] == 1.0
+    assert len(loops) == 1
+
+
+async def cancelled() -> None:
+    raise asyncio.CancelledError("given up")
+
+
+@pytest.mark.parametrize(
+    "answer, message",
+    [
+        (ConnectionError("refused"), "ConnectionError: refused"),
+        (BadInput("no such file"), "BadInput: no such file"),
+        (UnicodeError("\ud800"), "UnicodeError: \\ud800"),
+        ({"function_calls": [TICKET], "chat_history": [], "error_message": "timed out"}, "timed out"),
+        ({"error_message": {"code": 500}}, '{"code":500}'),
+        ({"functioncalls": []}, "eval_target gave no function_calls, what it gave is functioncalls"),
+        ({"function_calls": float("nan")}, "eval_target gave no function_calls, what it gave is function_calls"),
+        ({}, "eval_target gave no function_calls, what it gave is nothing"),
+        (None, "eval_target gave null, an object with function_calls was expected"),
+        (cancelled, "CancelledError: given up"),
+    ],
+)
+def test_an_error_is_kept_and_left_out_of_the_means(tmp_path: Path, answer: Any, message: str) -> None:
+    def target(description: str) -> Any:
+        if description != "bad":
+            return [TICKET]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer() if answer is cancelled else answer
+
+    found = evaluate(tmp_path, target, rows=[SCENARIO, another("2", description="bad")])
+    assert found.metrics["Recall_fn.score"] == 0.5
+    assert (found.scored, found.errors) == (1, 1)
+    good, bad = read(tmp_path / "output" / "evaluation_results.json")[0]["rows"]
+    assert good["outputs.error_message"] is None
+    assert bad["outputs.error_message"] == message
+    assert [bad[f"outputs.{name}"] for name in NAMES] == [None] * 5
+
+
+def test_where_every_row_is_an_error_there_are_no_means(tmp_path: Path) -> None:
+    found = evaluate(tmp_path, lambda description: 1 / 0, rows=[SCENARIO, SCENARIO])
+    assert read(tmp_path / "output" / "evaluation_metrics.json") == [dict.fromkeys(NAMES)]
+    assert (found.scored, found.errors) == (0, 2)
+
+
+def test_evaluators_of_ones_own(tmp_path: Path) -> None:
+    def talkative(chat_history: list[Any]) -> dict[str, Any]:
+        return {"score": len(chat_history), "reason": "counted"}
+
+    async def later(**columns: Any) -> bool:
+        return bool(columns["scenarioType"] == "create_ticket_and_action_item")
+
+    found = evaluate(tmp_path, right, [CustomEvaluator(), OnlyEvaluate(), talkative, later, FunctionCallRecallEvaluator()])
+    assert found.metrics == {
+        "CustomEvaluator.score": 1.0,
+        "OnlyEvaluate.score": 0.25,
+        "talkative.score": 1.0,
+        "later.score": 1.0,
+        "Recall_fn.score": 1.0,
+    }
+    assert found.rows[0]["outputs.talkative.reason"] == "counted"
+
+
+def test_what_is_no_number_is_left_out_of_the_mean(tmp_path: Path) -> None:
+    scores = iter([1.0, float("nan"), None, float("inf"), 10**400, True])
+    found = evaluate(tmp_path, right, {"Odd": lambda **columns: {"score": next(scores)}}, rows=[SCENARIO] * 6)
+    assert found.metrics == {"Odd.score": 1.0}
+    assert [line["outputs.Odd.score"] for line in found.rows[:4]] == [1.0, None, None, None]
+
+
+def test_columns_can_be_mapped(tmp_path: Path) -> None:
+    seen: dict[str, Any] = {}
+
+    def watch(**columns: Any) -> float:
+        seen.update(columns)
+        return 0.0
+
+    scenario = another("m", customer={"name": "Ada"}, gold=[TICKET])
+    found = evaluate(
+        tmp_path,
+        lambda **row: {"function_calls": [DONE], "second": {"calls": [TICKET]}},
+        {"Recall_fn": FunctionCallRecallEvaluator(), "Reliability": FunctionCallReliabilityEvaluator(), "watch": watch},
+        rows=[SCENARIO, scenario],
+        evaluators_config={
+            "Recall_fn": {"column_mapping": {"actual_function_calls": "${target.second.calls}"}},
+            "watch": {"column_mapping": {"who": "${data.customer.name}", "made": "${outputs.function_calls}"}, "_evaluator_id": "1"},
+            "default": {"column_mapping": {"actual_function_calls": "${target.second.calls}", "expected_function_calls": "${data.gold}"}},
+        },
+    )
+    assert [line["outputs.Recall_fn.score"] for line in found.rows] == [0.5, 0.5]
+    assert [line["outputs.Reliability.score"] for line in found.rows] == [0.0, 1.0], "the first row has no gold: nothing was expected"
+    assert (seen["who"], seen["made"], seen["actual_function_calls"]) == ("Ada", [DONE], [DONE])
+
+
+@pytest.mark.parametrize(
+    "config, message",
+    [
+        ({"Precision": {}}, "there is no evaluator called 'Precision'. Did you mean Precision_fn?"),
+        ({"Precision_fn": []}, r"evaluators_config: Precision_fn is \[\], an object with column_mapping was expected"),
+        ({"Precision_fn": {"columns": {}}}, "evaluators_config: Precision_fn has 'columns', only column_mapping is known"),
+        ({"default": {"column_mapping": ["a"]}}, "default: column_mapping is .*, an object was expected"),
+        (
+            {"default": {"column_mapping": {"actual_function_calls": "function_calls"}}},
+            "default: actual_function_calls is 'function_calls', a column was expected",
+        ),
+        (
+            {"default": {"column_mapping": {"expected_function_calls": "${data.expected_function_call}"}}},
+            "no row has 'expected_function_call'. Did you mean expected_function_calls?",
+        ),
+        (
+            {"Precision_fn": {"column_mapping": {"actual_function_calls": "${target.function_cals}"}}},
+            "truth.jsonl, line 1: evaluators_config: Precision_fn: actual_function_calls: the target gave no 'function_cals'. "
+            "Did you mean function_calls?",
+        ),
+        ([], r"evaluators_config is \[\], an object by evaluator was expected"),
+    ],
+)
+def test_a_mapping_that_cannot_be_followed_is_refused(tmp_path: Path, config: Any, message: str) -> None:
+    with pytest.raises(BadInput, match=message.replace("?", r"\?")):
+        evaluate(tmp_path, right, evaluators_config=config)
+    assert not list(tmp_path.rglob("evaluation_*"))
+
+
+def fails(**columns: Any) -> float:
+    raise LookupError("no such column")
+
+
+@pytest.mark.parametrize(
+    "evaluators, message",
+    [
+        ({"Mine": fails}, "truth.jsonl, line 1: evaluator Mine failed with LookupError: no such column"),
+        ({"Mine": lambda temperature: 1.0}, "line 1: evaluator Mine failed with TypeError: .*temperature"),
+        ({"Mine": lambda **columns: "good"}, 'line 1: evaluator Mine gave "good", a score was expected'),
+        ({"Mine": FunctionCallPrecisionEvaluator}, "evaluator Mine is the class FunctionCallPrecisionEvaluator, an object was expected"),
+        ({"Mine": 5}, "evaluator Mine is 5, a function or an Evaluator was expected"),
+        ([FunctionCallRecallEvaluator(), FunctionCallRecallEvaluator()], "two evaluators are called Recall_fn"),
+        ([], "there are no evaluators"),
+        (FunctionCallRecallEvaluator(), "evaluators is FunctionCallRecallEvaluator, a list or a mapping from names was expected"),
+        ([Evaluator()], "evaluator Evaluator failed with NotImplementedError: Evaluator has no evaluate"),
+    ],
+)
+def test_an_evaluator_that_cannot_be_used_is_named(tmp_path: Path, evaluators: Any, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        evaluate(tmp_path, right, evaluators)
+    assert not list(tmp_path.rglob("evaluation_*"))
+
+
+class Waiting:
+    def __call__(self, instruction: str) -> None: ...
+
+
+@pytest.mark.parametrize(
+    "target, message",
+    [
+        (Waiting(), "eval_target takes 'instruction', which no row has. Did you mean instructions"),
+        (Waiting, "eval_target is the class Waiting, an object was expected"),
+        (lambda row, /: [], "eval_target takes 'row' by position"),
+        ("chatbot", "eval_target is 'chatbot', a function was expected"),
+    ],
+)
+def test_a_target_that_cannot_be_called_is_refused(tmp_path: Path, target: Any, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        evaluate(tmp_path, target)
+
+
+def test_ground_truth_that_is_malformed_is_kept_and_never_paired(tmp_path: Path) -> None:
+    arguments = ['{"n": 1e999}', '{"n": ' + "9" * 5000 + "}", '{"n": ' + "[" * 300 + "]" * 300 + "}", "5", '"{"']
+    row = '{"id": "a", "instructions": "x \\ud800", "expected_function_calls": [%s]}'
+    calls = [f'{{"functionName": "f", "arguments": {each}}}' for each in arguments]
+    found = evaluate(tmp_path, lambda **row: [{"name": "f"}], rows=[row % ", ".join([*calls, "7"])])
+    assert set(found.metrics.values()) == {0.0}
+    kept = found.rows[0]["inputs.expected_function_calls"]
+    assert all(text in call["arguments"] for text, call in zip([*arguments[:4], "{", "7"], kept, strict=True))
+
+
+def test_a_field_that_only_some_rows_have_is_null_in_the_others(tmp_path: Path) -> None:
+    seen = []
+
+    def target(customer: Any) -> list[Any]:
+        seen.append(customer)
+        return []
+
+    assert evaluate(tmp_path, target, rows=[SCENARIO, another("2", customer="Ada")]).errors == 0
+    assert seen == [None, "Ada"]
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (json.dumps(row(user("hello"))), "truth.json is OpenAI chat, scenarios were expected"),
+        (json.dumps({**SCENARIO, "instructions": ""}), "truth.json, line 1: the scenario has no instructions"),
+        ("[]", "truth.json is empty: there is no row in it"),
+        ("", "truth.json is empty: there is no row in it"),
+        (None, "there is no file .*truth.json"),
+    ],
+)
+def test_ground_truth_that_is_none_is_refused(tmp_path: Path, text: str | None, message: str) -> None:
+    truth = tmp_path / "truth.json"
+    if text is not None:
+        truth.write_text(text)
+    with pytest.raises(BadInput, match=message):
+        EvaluationService().evaluate(truth, tmp_path / "out", right, [CustomEvaluator()])
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_told_before_the_target_runs(tmp_path: Path) -> None:
+    (tmp_path / "output").write_text("a file")
+    with pytest.raises(BadInput, match="output/x cannot be made: "):
+        evaluate(tmp_path, lambda **row: pytest.fail("the target ran"), experiment_name="x")
+
+
+# The layouts by themselves
+
+CASE = Case("c", expected=(made("find", path="*.py", size={"$glob": "1*"}, both=["a*", "b *"]),), instructions="Find it.")
+
+
+def test_a_row_of_a_graded_run() -> None:
+    malformed = Call("f", {}, None, "cut off", '{"a": ')
+    metrics = {"process.precision": 0.5, "process.args_recall": 1.0, "call.score": 0.0}
+    history = [Message("user", "Hi"), Message("assistant", "", (Call("f", {"a": 1}, "1"),)), {"role": "user", "content": "\ud800"}]
+    line = result_row(CASE, Prediction("c", calls=(malformed, made("g", a=[1]))), metrics, chat_history=history)
+    found = json.loads(line)
+    assert b"\n" not in line
+    assert found["inputs.expected_function_calls"] == [  # in this shape a star would be a glob, which it was not
+        {"functionName": "find", "arguments": {"path": {"$literal": "*.py"}, "size": {"$glob": "1*"}, "both": [{"$literal": "a*"}, "b *"]}}
+    ]
+    assert found["outputs.function_calls"] == [
+        {"functionName": "f", "arguments": '{"a": '},
+        {"functionName": "g", "arguments": {"a": [1]}},
+    ]
+    assert found["outputs.chat_history"] == [
+        {"role": "user", "content": "Hi"},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}],
+        },
+        {"role": "user", "content": "\\ud800"},
+    ]
+    assert {name: value for name, value in found.items() if name.startswith("outputs.") and not name.endswith(("calls", "history"))} == {
+        "outputs.error_message": None,
+        "outputs.Precision_fn.score": 0.5,
+        "outputs.Recall_args.score": 1.0,
+        "outputs.call.score": 0.0,
+    }
+
+
+@pytest.mark.parametrize(
+    "prediction, metrics, error, names",
+    [
+        (None, None, "no prediction", NAMES),
+        (Prediction("c", error="timed out"), None, "timed out", NAMES),
+        (Prediction("c", error="timed out"), {"process.recall": 0.0, "mine": 0.0}, "timed out", ["Recall_fn.score", "mine"]),
+    ],
+)
+def test_the_scores_of_an_error_are_null(prediction: Prediction | None, metrics: Any, error: str, names: list[str]) -> None:
+    found = json.loads(result_row(CASE, prediction, metrics))
+    assert found["outputs.error_message"] == error
+    assert {name: value for name, value in found.items() if value is None} == {f"outputs.{name}": None for name in names}
+
+
+def deep(levels: int) -> Any:
+    value: Any = "end"
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+class Nameless:
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    "odd",
+    ["\ud800 \x00  ", {"\udfff": 1}, {1: {2}}, deep(5000), [10**5000], float("inf"), Nameless(), {Nameless(): 1}, b"\xff", [object()]],
+)
+def test_nothing_in_a_row_can_make_it_unreadable(odd: Any) -> None:
+    text = odd if isinstance(odd, str) else "plain"
+    made = read_call({"name": text, "arguments": {"a": odd}})
+    case = Case(text, description=text, instructions=text, expected=(made,))
+    answer = Prediction(text, calls=(made, Call("", {}, None, text, text)))
+    line = result_row(case, answer, {text: odd}, chat_history=[odd])
+    assert b"\n" not in line
+    line.decode()
+    assert json.loads(line, parse_constant=pytest.fail)["outputs.error_message"] is None
+
+
+@pytest.mark.parametrize("means", [{}, {"process.precision": 1 / 3, "mine": None}])
+@pytest.mark.parametrize("rows", [[], [b'{"a":1}'], [b'{"a":1}\n', b'{"b":2}\r\n', b'{"c":3}']])
+def test_rows_are_streamed_between_the_means_and_the_end(means: dict[str, float | None], rows: list[bytes]) -> None:
+    named = {"Precision_fn.score": 1 / 3, "mine": None} if means else {}
+    assert json.loads(metrics_json(means)) == [named]
+    lines = list(result_lines(means, iter(rows)))
+    assert len(lines) == len(rows) + 2
+    assert not any(b"\n" in line for line in lines), "whoever writes them ends them"
+    assert json.loads(b"\n".join(lines)) == [{**named, "rows": [json.loads(each) for each in rows]}]
+
+
+def test_an_expected_call_stands_as_it_stood_where_it_is_in_the_documents_shape(tmp_path: Path) -> None:
+    other = {"name": "f", "arguments": '{"a": "x*"}'}
+    broken = {"functionName": "g", "arguments": "{"}
+    found = evaluate(tmp_path, lambda **row: [], rows=[another("e", expected_function_calls=[ACTION, other, broken])])
+    assert found.rows[0]["inputs.expected_function_calls"] == [
+        ACTION,
+        {"functionName": "f", "arguments": {"a": {"$literal": "x*"}}},
+        broken,
+    ]
