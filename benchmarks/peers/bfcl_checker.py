@@ -36,16 +36,14 @@ def main() -> None:
         answer = {expected["name"]: {key: [value] for key, value in json.loads(expected["arguments"]).items()}}
         rows.append(([functions[expected["name"]]], made["name"], made["arguments"], json.loads(made["arguments"]), [answer]))
 
+    def valid(function: list[Any], name: str, made: Any, answer: list[Any]) -> bool:
+        return bool(check(function, [{name: made}], answer, python, CATEGORY, MODEL)["valid"])
+
     def decoded() -> int:
-        return sum([check(function, [{name: made}], answer, python, CATEGORY, MODEL)["valid"] for function, name, _, made, answer in rows])
+        return sum([valid(function, name, made, answer) for function, name, _, made, answer in rows])
 
     def from_strings() -> int:
-        return sum(
-            [
-                check(function, [{name: json.loads(text)}], answer, python, CATEGORY, MODEL)["valid"]
-                for function, name, text, _, answer in rows
-            ]
-        )
+        return sum([valid(function, name, json.loads(text), answer) for function, name, text, _, answer in rows])
 
     best, right = best_of(decoded, options.passes)
     best_from_strings, _ = best_of(from_strings, options.passes)

@@ -131,3 +131,8 @@ def test_reading_any_json_never_raises_and_never_loses_the_call(value: Any) -> N
     call = read_call(value)
     assert call.malformed or call.name
     (call.name + call.text + (call.id or "")).encode()
+
+
+def test_a_call_with_an_integer_of_too_many_digits_keeps_its_name() -> None:
+    call = read_call_text(b'{"name": "f", "arguments": {"a": ' + b"9" * 5000 + b"}}")
+    assert (call.name, bool(call.malformed)) == ("f", True)

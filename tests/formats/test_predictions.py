@@ -86,6 +86,9 @@ SHAPES: dict[str, tuple[Any, str | None, str]] = {
     "a lone surrogate elsewhere": ('{"id": "q1", "tool_calls": [{"name": "f", "arguments": {"a": 1}}], "x": "\\ud800"}', "q1", ""),
     "older function_call": ({"id": "q1", "function_call": FLAT}, "q1", ""),
     "a text beside that is none": ({"id": "q1", "tool_calls": [CALL], "answer": 5, "prediction": {"gold": 1}}, "q1", ""),
+    "an object beside that is no answer": ({"id": "q1", "response": {"latency": 3}, "message": {"x": 1}, "text": TAGGED}, "q1", ""),
+    "rows beside": ({"id": "q1", "tool_calls": [CALL], "rows": [1]}, "q1", ""),
+    "an item that is not the case": ({"id": "q1", "item": {"id": "sku-9"}, "tool_calls": [CALL]}, "q1", ""),
     "a sample": ({"id": "q1", "sample": {"output_tools": [CALL], "output_text": "let me see"}}, "q1", "let me see"),
     "a sample with its item": ({"item": {"id": "q1"}, "sample": {"output_tools": [CALL]}}, "q1", ""),
     "a sample with its wrapped item": ({"id": "outputitem_1", "item": {"item": {"id": 4}}, "sample": {"output_tools": [CALL]}}, "4", ""),
@@ -125,10 +128,12 @@ def test_structured_rows_of_every_shape_are_read(row: Any, case: str | None, tex
     found = read(row)
     assert [str(made) for made in found.prediction.calls] == MADE
     assert (found.case, found.prediction.case, found.prediction.text) == (case, case or "", text)
-    assert (found.prediction.error, found.position, found.parsed) == ("", None, False)
+    assert (found.prediction.error, found.position, found.parsed) == ("", None, TAGGED in str(row))
 
 
-@pytest.mark.parametrize("key", ["text", "output", "completion", "response", "prediction", "generated_text", "content", "answer"])
+@pytest.mark.parametrize(
+    "key", ["text", "output", "completion", "response", "prediction", "generated_text", "content", "answer", "message"]
+)
 def test_calls_are_parsed_out_of_text(key: str) -> None:
     found = read({"id": "q1", key: f"<think>hm</think>so {TAGGED}"})
     assert [str(made) for made in found.prediction.calls] == MADE
@@ -154,6 +159,7 @@ def test_a_dialect_that_is_given_is_the_one_that_is_read(row: dict[str, Any]) ->
         {"id": "q1", "tool_calls": [], "text": TAGGED},
         {"id": "q1", "tool_calls": None, "content": TAGGED},
         {"id": "q1", "output_tools": "", "output_text": TAGGED},
+        {"id": "q1", "tool_calls": [], "text": TAGGED, "answer": [1, 2], "prediction": {"gold": 1}, "message": {"x": 1}},
         {"id": "q1", **assistant(text=TAGGED)},
         {"id": "q1", "message": assistant(text=TAGGED)},
         {"id": "q1", "sample": {"output": [assistant(text=TAGGED)]}},
@@ -228,6 +234,7 @@ ERRORS: dict[str, tuple[Any, str]] = {
     "no choices": ({**COMPLETION, "choices": []}, "the response has no choices"),
     "no choices in a batch": (batch({**COMPLETION, "choices": None}), "the response has no choices"),
     "a cancelled response": ({**RESPONSE, "status": "cancelled", "output": []}, "the status is 'cancelled'"),
+    "null for a message": ({"id": "q1", "message": None}, "nothing came back: message is null"),
     "null for an answer": ({"id": "q1", "prediction": None}, "nothing came back: prediction is null"),
     "evaluation results": ({"inputs.id": "q1", "outputs.function_calls": [], "outputs.error_message": "oops"}, "oops"),
 }
@@ -291,6 +298,9 @@ def test_a_whole_conversation_is_an_answer_to_a_scenario_only() -> None:
         ({}, "its keys are none"),
         ({"id": "q1", "answer": 5}, "answer is a number, text was expected"),
         ({"id": "q1", "output": {"foo": 1}}, "output holds no answer: its keys are foo"),
+        ({"id": "q1", "choices": {}}, "choices holds no answer: its keys are none"),
+        ({"id": "q1", "choices": 5}, "choices is a number, a list was expected"),
+        ({"id": "q1", "message": {"x": 1}}, "message holds no answer: its keys are x"),
         ({"id": "q1", "choices": [5]}, "choices[0] is a number, an object was expected"),
         ({"id": "q1", "choices": [{"index": 0}]}, "choices[0] holds no answer: its keys are index"),
         (user("hi"), "the message has the role 'user', an assistant's was expected"),
@@ -469,6 +479,11 @@ def test_a_file_is_streamed_with_the_place_of_every_row(tmp_path: Path) -> None:
     array = tmp_path / "x.json.gz"
     array.write_bytes(gzip.compress(json.dumps([{"id": 1, "text": "x"}, TAGGED], indent=1).encode()))
     assert [(place.number, place.unit, answer.case) for place, answer in Predictions(str(array))] == [(1, "item", "1"), (2, "item", None)]
+
+
+def test_rows_beside_an_answer_are_no_rows_of_the_file(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "x.jsonl", {"id": 1, "tool_calls": [CALL], "rows": [1, 2]}, {"rows": 5, "text": "x"})
+    assert [answer.case for _, answer in Predictions(str(path))] == ["1", None]
 
 
 def test_the_options_hold_for_every_row(tmp_path: Path) -> None:

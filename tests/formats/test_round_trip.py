@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import callmark
 from callmark.calls.shapes import read_call
-from callmark.types import Call, Conversation, Message
+from callmark.types import Call, Case, Conversation, Message
 
 TRICKY = ["</tool_call>", "<tool_call>", "</tool_response>", "<", "\\", '"', "\n", "```", "{}", "null", "\u2028", "é", "\x1b", "\ud800"]
 texts = st.lists(st.sampled_from(TRICKY) | st.text(max_size=8), max_size=4).map("".join)
@@ -70,3 +70,12 @@ def test_no_call_id_or_result_is_lost(dialect: str, conversation: Conversation) 
 def test_nor_from_one_dialect_to_the_other_and_back(conversation: Conversation) -> None:
     there = through(through(conversation, "openai"), "sharegpt")
     assert essence(through(there, "openai")) == essence(conversation)
+
+
+def test_a_star_that_is_no_glob_stays_none_in_a_scenario(tmp_path: Path) -> None:
+    case = Case("s", instructions="list them", expected=(Call("ls", {"pattern": "*.py"}),))
+    callmark.write([case], tmp_path / "s.jsonl", dialect="scenarios")
+    (read,) = callmark.load(tmp_path / "s.jsonl")
+    assert isinstance(read, Case)
+    assert callmark.grade(read.expected, [Call("ls", {"pattern": "setup.py"})]).metrics["call.score"] == 0.5
+    assert callmark.grade(read.expected, [Call("ls", {"pattern": "*.py"})]).metrics["call.score"] == 1.0

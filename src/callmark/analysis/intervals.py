@@ -62,9 +62,9 @@ def effective_size(clusters: Clusters) -> float:
     number = sum(clusters.values())
     successes, count = _totals(clusters)
     rate = successes / count
-    alone = rate * (1 - rate) / count
-    if alone <= 0:
+    if not 0 < rate < 1:
         return float(number)
+    alone = rate * (1 - rate) / (count - 1)
     spread = sum(times * (total - rate * size) ** 2 for (total, size), times in clusters.items())
     clustered = number / (number - 1) * spread / (count * count)
     return count / max(1.0, clustered / alone)

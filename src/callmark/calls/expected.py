@@ -41,6 +41,17 @@ def read_all_expected(values: Any) -> tuple[Call, ...]:
     return tuple(read_expected(value) for value in (values if isinstance(values, list | tuple) else [values]))
 
 
+def without_globs(value: Any) -> Any:
+    """The other way round: a value whose plain strings with a star are said to be no globs, for who writes the shape of scenarios."""
+    if isinstance(value, str):
+        return value if _globs(value) is value else {"$literal": value}
+    if isinstance(value, list):
+        return [without_globs(item) for item in value]
+    if isinstance(value, dict) and not is_matcher(value):
+        return {key: without_globs(item) for key, item in value.items()}
+    return value
+
+
 def _globs(value: Any) -> Any:
     """The value with its star strings read as globs; what is a matcher already stays as it is."""
     if isinstance(value, str):

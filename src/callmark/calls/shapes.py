@@ -16,6 +16,7 @@ from callmark.calls.strict import DEEPEST, NotStrict, deeper_than, dump, is_stri
 from callmark.types import Call
 
 OWN_LEVELS = 2  # of the call around its arguments
+_MOST_DIGITS = 400  # more are outside double range
 _ARGUMENTS = ("arguments", "input", "kwargs")
 
 
@@ -58,7 +59,7 @@ def read_call_text(text: bytes) -> Call:
     except NotStrict as problem:
         reason = str(problem)
     try:
-        loose = json.loads(text)
+        loose = json.loads(text, parse_int=_whole)
     except (ValueError, RecursionError):
         return Call(name="", malformed=reason, text=scrub(text.decode("utf-8", "backslashreplace")))
     call = read_call(loose)
@@ -70,6 +71,11 @@ def read_calls(values: Any) -> tuple[Call, ...]:
     if values is None:
         return ()
     return tuple(read_call(value) for value in (values if isinstance(values, list | tuple) else [values]))
+
+
+def _whole(digits: str) -> int | str:
+    """The integer, or its digits where Python converts no more of them."""
+    return int(digits) if len(digits) < _MOST_DIGITS else digits
 
 
 def _arguments(given: Any) -> dict[str, Any]:

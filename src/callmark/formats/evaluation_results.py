@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from callmark.calls.matchers import is_matcher
+from callmark.calls.expected import without_globs
 from callmark.calls.messages import expected_texts, message_text
 from callmark.calls.strict import DEEPEST, deeper_than, dump, scrub
 from callmark.types import Call, Case, Message, Prediction, Text
@@ -87,21 +87,13 @@ def _call(call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def _expected_call(call: Call) -> dict[str, Any]:
     """The call in document 004's shape, in which a string with a star is a glob: one that was none is written as `$literal`."""
-    return _call(call, {name: _literal(value) for name, value in call.arguments.items()})
-
-
-def _literal(value: Any) -> Any:
-    if isinstance(value, str):
-        return {"$literal": value} if "*" in value and not any(map(str.isspace, value)) else value
-    if isinstance(value, list):
-        return [_literal(item) for item in value]
-    if isinstance(value, dict) and not is_matcher(value):
-        return {key: _literal(item) for key, item in value.items()}
-    return value
+    return _call(call, {name: without_globs(value) for name, value in call.arguments.items()})
 
 
 def _stood(text: Text) -> Any:
     """An expected call as it stood, where that was document 004's shape; else None."""
+    if b"functionName" not in bytes(text):
+        return None
     try:
         value = json.loads(bytes(text))
     except (ValueError, RecursionError):

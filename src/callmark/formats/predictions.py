@@ -12,7 +12,7 @@
     {"inputs.id", "outputs.function_calls", "outputs.error_message"}      a row of evaluation results; a file's "rows" are its rows
     {"id", "messages"}                                                    a whole conversation, for scenarios only
 
-The case is named by `case`, `case_id`, `custom_id`, `inputs.id`, by the `id` of the item, or by the row's `id` unless an API gave it; a
+The case is named by `case`, `case_id`, `custom_id`, `inputs.id`, by the row's `id` unless an API gave it, or by the `id` of the item; a
 row may name none. `trial` or `repeat` is the trial. An error is no answer: `error` or `error_message`, a status of "error", HTTP 400 and
 above, no choices. Structured calls are kept; where the structure says that there are none, text is only parsed when that is asked for.
 """
@@ -81,6 +81,8 @@ class _Response(Struct, gc=False):
 
 class _Results(Struct, gc=False):
     rows: list[Raw]
+    id: Raw = NOTHING
+    case: Raw = NOTHING
 
 
 _decode_item = msgspec.json.Decoder(_Item).decode
@@ -189,13 +191,20 @@ def _call_fields(call: Call) -> dict[str, Any]:
 def _numbered(rows: Rows) -> Iterator[tuple[int, bytes]]:
     """The rows with their numbers; of a file of evaluation results those under `rows`."""
     for number, row in rows:
-        if b'"rows"' in row:
-            try:
-                yield from ((place, bytes(raw)) for place, raw in enumerate(_decode_results(row).rows, 1))
-                continue
-            except (ValueError, RecursionError):
-                pass
-        yield number, row
+        inner = _result_rows(row) if b'"rows"' in row else None
+        if inner is None:
+            yield number, row
+        else:
+            yield from ((place, bytes(raw)) for place, raw in enumerate(inner, 1))
+
+
+def _result_rows(row: bytes) -> list[Raw] | None:
+    """The rows inside; None for a row that is an answer itself."""
+    try:
+        results = _decode_results(row)
+    except (ValueError, RecursionError):
+        return None
+    return results.rows if results.id is NOTHING and results.case is NOTHING else None
 
 
 def _read(row: bytes, parse: Dialect | None, whole: bool) -> Answer:
@@ -270,12 +279,12 @@ def _case(fields: Fields) -> tuple[str | None, int | None]:
     for key in _CASES:
         if key in fields and (found := _id(fields[key], key)) is not None:
             return found, None
-    for key in _ITEMS:
-        if key in fields and (found := _item_id(fields[key], key)) is not None:
-            return found, None
     if "id" in fields and _FROM_AN_API.isdisjoint(fields) and text_in(fields, "type") != "message":
         found = _id(fields["id"], "id")
         if found is not None and not found.startswith(_API_IDS):
+            return found, None
+    for key in _ITEMS:
+        if key in fields and (found := _item_id(fields[key], key)) is not None:
             return found, None
     return None, _whole_number(fields["datasource_item_id"], "datasource_item_id") if "datasource_item_id" in fields else None
 

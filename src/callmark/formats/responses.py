@@ -21,9 +21,21 @@ from callmark.types import Call
 Fields = Mapping[str, Raw]
 
 CALLS = ("calls", "tool_calls", "output_tools", "function_calls")
-TEXTS = ("text", "output_text", "output", "completion", "response", "prediction", "generated_text", "content", "answer", "refusal")
-_INSIDE = ("choices", "message", "output", "response", "completion", "prediction", "answer", "content", "text")
-_PARTS = ("content",)
+TEXTS = (
+    "text",
+    "output_text",
+    "output",
+    "completion",
+    "response",
+    "prediction",
+    "generated_text",
+    "content",
+    "answer",
+    "message",
+    "refusal",
+)
+_WRAPPINGS = ("choices", "message", "output", "content")
+_MORE_WRAPPINGS = (*_WRAPPINGS, "response", "completion", "prediction", "generated_text", "answer", "text")  # where no list of calls stands
 _THOUGHTS = ("thinking", "reasoning_content", "reasoning")
 _TEXT_PARTS = frozenset({"text", "output_text", "input_text", "refusal"})
 _CALL_PARTS = frozenset({"function_call", "custom_tool_call", "tool_use", "function"})
@@ -77,8 +89,8 @@ _decode = msgspec.json.Decoder().decode
 def said_in(fields: Fields, levels: int = _LEVELS) -> Said | None:
     """What the fields of an object say; None when there is no answer in it, not even an error.
 
-    The first list of calls that is not empty counts, then what stands inside (`choices`, `message`, `output`, …), then the text.
-    A null in the place of the text is no answer but an error.
+    The first list of calls that is not empty counts, then what stands inside (`choices`, `message`, `output`, …), then the text; parts
+    of a content are read beside calls too. A null in the place of the text is no answer but an error.
     """
     calls = _calls_in(fields)
     if "role" in fields:
@@ -89,11 +101,12 @@ def said_in(fields: Fields, levels: int = _LEVELS) -> Said | None:
             calls = calls or ()
     error = error_in(fields)
     thinking = _first_text(fields, _THOUGHTS)
-    for key in _INSIDE if not calls else _PARTS:
-        if key in fields and kind(fields[key]) in "[{":
+    for key in _MORE_WRAPPINGS if calls is None else ("content",) if calls else _WRAPPINGS:
+        if key in fields and kind(fields[key]) in ("[" if calls else "[{"):
             said = _inside(fields[key], key, levels)
-            both = said.calls if calls is None else (*calls, *(said.calls or ()))
-            return Said(both, said.text, thinking or said.thinking, error or said.error)
+            if said is not None:
+                both = said.calls if calls is None else (*calls, *(said.calls or ()))
+                return Said(both, said.text, thinking or said.thinking, error or said.error)
     text = _first_text(fields, TEXTS)
     if calls is None and not text:
         if not error:
@@ -104,15 +117,17 @@ def said_in(fields: Fields, levels: int = _LEVELS) -> Said | None:
 
 def _no_answer(fields: Fields) -> Said | None:
     """What an object says that has neither calls nor any text: an empty text is an answer, a null is an error."""
-    if "choices" in fields:
-        return Said((), error=_NO_CHOICES)
-    given = [key for key in TEXTS if key in fields]
+    given = [key for key in ("choices", *TEXTS) if key in fields]
     if any(kind(fields[key]) == '"' for key in given):
         return Said()
     for key in given:
+        if kind(fields[key]) == "{":
+            raise BadInput(f"{key} holds no answer: its keys are {shown_keys(decode_fields(fields[key]))}")
         if kind(fields[key]) != "n":
-            raise expected_instead(fields[key], key, "text")
-    return Said((), error=f"nothing came back: {given[0]} is null") if given else None
+            raise expected_instead(fields[key], key, "a list" if key == "choices" else "text")
+    if not given:
+        return None
+    return Said((), error=_NO_CHOICES if given[0] == "choices" else f"nothing came back: {given[0]} is null")
 
 
 def said_in_messages(text: Raw) -> Said:
@@ -241,11 +256,9 @@ def _usual_call(wire: _UsualCall, *, own: bool) -> Call | None:
         return None
     if wire.malformed:
         return Call(wire.name, {}, wire.id, wire.malformed, wire.text) if own else None
-    return (
-        named_call(wire.name, bytes(wire.arguments).decode(), wire.id)
-        if wire.arguments is not NOTHING and kind(wire.arguments) == "{"
-        else None
-    )
+    if wire.arguments is NOTHING or kind(wire.arguments) != "{":
+        return None
+    return named_call(wire.name, bytes(wire.arguments).decode(), wire.id)
 
 
 def _any_call(text: bytes, *, own: bool) -> Call:
@@ -265,7 +278,7 @@ def _first_text(fields: Fields, keys: Sequence[str]) -> str:
     return ""
 
 
-def _inside(raw: Raw, key: str, levels: int) -> Said:
+def _inside(raw: Raw, key: str, levels: int) -> Said | None:
     if not levels:
         raise BadInput(f"{key} holds an answer in too many wrappings to be read")
     if key == "choices" and kind(raw) == "[":
@@ -274,14 +287,13 @@ def _inside(raw: Raw, key: str, levels: int) -> Said:
             return Said((), error=_NO_CHOICES)
         if kind(choices[0]) != "{":
             raise expected_instead(choices[0], "choices[0]", "an object")
-        raw, key = choices[0], "choices[0]"
+        fields = decode_fields(choices[0])
+        if (said := said_in(fields, levels - 1)) is None:
+            raise BadInput(f"choices[0] holds no answer: its keys are {shown_keys(fields)}")
+        return said
     if kind(raw) == "[":
         return _said_in_items(_decode_list(raw), levels)
-    fields = decode_fields(raw)
-    said = said_in(fields, levels - 1)
-    if said is None:
-        raise BadInput(f"{key} holds no answer: its keys are {shown_keys(fields)}")
-    return said
+    return said_in(decode_fields(raw), levels - 1)
 
 
 def _said_in_items(items: Sequence[Raw], levels: int) -> Said:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from callmark.calls.expected import read_expected_text
+from callmark.calls.expected import read_expected_text, without_globs
 from callmark.calls.messages import expected_texts
 from callmark.calls.strict import dump
 from callmark.calls.toolsets import tools_text
@@ -76,9 +76,8 @@ def write(conversation: Conversation) -> bytes:
 
 
 def _call(call: Call) -> bytes:
-    return msgspec.json.encode(
-        {"functionName": call.name, "arguments": call.text if call.malformed else Raw(dump(call.arguments).encode())}
-    )
+    arguments = {key: without_globs(value) for key, value in call.arguments.items()}
+    return msgspec.json.encode({"functionName": call.name, "arguments": call.text if call.malformed else Raw(dump(arguments).encode())})
 
 
 def _recognises(fields: Mapping[str, Raw]) -> bool:

@@ -1,0 +1,94 @@
+"""What the grades of a run come to."""
+
+from typing import Any
+
+from callmark.analysis.summary import NO_CALL, Estimate, Example, summarise
+from callmark.grading.grader import Graded, Grader
+from callmark.grading.suites import Settings
+from callmark.types import Call, Case, Message, Prediction, Source
+from tests.rows import made
+
+BROKEN = Call("f", {}, None, "cut off", "{")
+
+
+def graded(*attempts: tuple[list[Call], list[Call] | str], messages: tuple[Message, ...] = ()) -> list[Graded]:
+    """The grade of each attempt; a text is an error. Two attempts to a conversation."""
+    grader = Grader(Settings())
+    found = []
+    for index, (expected, actual) in enumerate(attempts):
+        case = Case(f"c{index}", messages, expected=tuple(expected), source=Source(f"talk{index // 2}", index))
+        answer = Prediction(case.id, error=actual) if isinstance(actual, str) else Prediction(case.id, calls=tuple(actual))
+        found += grader.record(case, [answer])
+    return found
+
+
+def test_no_grades_at_all() -> None:
+    summary = summarise([])
+    assert (summary.cases, summary.scored, summary.errors, summary.metrics, summary.faults) == (0, 0, 0, {}, [])
+
+
+def test_errors_are_counted_and_in_no_number() -> None:
+    summary = summarise(graded(([made("f")], [made("f")]), ([made("f")], "HTTP 503"), ([made("f")], "HTTP 503"), ([made("f")], [made("g")])))
+    assert (summary.cases, summary.graded, summary.scored, summary.errors) == (4, 4, 2, 2)
+    assert summary.error_texts == {"HTTP 503": 2}
+    assert summary.metrics["call.score"].n == 2
+    assert summary.metrics["call.score"].mean == 0.5
+    assert [(tool.tool, tool.n) for tool in summary.tools] == [("f", 2)]
+
+
+def test_right_and_right_tool_only() -> None:
+    summary = summarise(
+        graded(([made("f", a=1)], [made("f", a=1)]), ([made("f", a=1)], [made("f", a=2)]), ([made("f")], [BROKEN]), ([], []))
+    )
+    assert (summary.right, summary.right_tools) == (2, 1)
+
+
+def test_faults_are_told_by_what_they_happened_to() -> None:
+    said = (Message("user", "cancel #W1 and not #W2"),)
+    summary = summarise(
+        graded(
+            ([made("f", id="#W1")], [made("f", id="#W2")]),
+            ([made("g", id="#W1")], [made("g", id="#W3")]),
+            ([made("f", id="#W1")], [made("g", id="#W1")]),
+            ([made("f", id="#W1")], [made("f")]),
+            ([made("f")], []),
+            ([], [made("h")]),
+            ([made("f")], [BROKEN]),
+            ([made("f")], [made("f"), made("f")]),
+            messages=said,
+        )
+    )
+    assert {fault.kind: (fault.count, fault.examples) for fault in summary.faults} == {
+        "wrong_value": (2, [Example("id", 2, 1, 1)]),
+        "wrong_tool": (1, [Example("f → g", 1)]),
+        "missing_argument": (1, [Example("f.id", 1)]),
+        "no_call": (1, [Example("f", 1)]),
+        "unexpected_call": (1, [Example("h", 1)]),
+        "malformed_call": (1, [Example("f", 1)]),
+        "repeated_call": (1, [Example("f", 1)]),
+    }
+    assert summary.faults[0].kind == "wrong_value"  # the most frequent first
+
+
+def test_each_expected_call_counts_for_its_tool_and_abstention_is_one() -> None:
+    summary = summarise(
+        graded(([made("f"), made("g", a=1)], [made("f"), made("g", a=2)]), ([made("g")], [made("g")]), ([], [made("f")]), ([], []))
+    )
+    assert {tool.tool: (tool.n, tool.score) for tool in summary.tools} == {"f": (1, 1.0), "g": (2, 0.75), NO_CALL: (2, 0.5)}
+    assert summary.tools[0].tool == NO_CALL  # the weakest first
+
+
+def test_intervals_are_over_conversations() -> None:
+    attempts: list[Any] = [([made("f")], [made("f") if index // 2 % 2 else made("g")]) for index in range(40)]
+    summary = summarise(graded(*attempts))
+    assert summary.conversations == 20
+    score: Estimate = summary.metrics["call.score"]
+    assert score.low is not None
+    assert score.high is not None
+    assert (score.mean, score.low < 0.31, score.high > 0.69) == (0.5, True, True)  # twenty conversations, not forty cases
+
+
+def test_endless_names_are_bounded() -> None:
+    summary = summarise(graded(*(([made("f")], [made(f"g{index}")]) for index in range(10_050))))
+    assert len(summary.faults[0].examples) == 10_001
+    assert sum(example.count for example in summary.faults[0].examples) == 10_050

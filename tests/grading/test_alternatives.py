@@ -1,0 +1,71 @@
+"""Alternatives: further lists of calls that are right too; the one with the best call.score counts (docs/metrics.md, section 4)."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import callmark
+from callmark.compat import foundry
+from callmark.types import Call, Case
+from tests.rows import call, made, user, write_rows
+
+
+@pytest.mark.parametrize(
+    "expected, alternatives, actual, score, which",
+    [
+        ([made("f")], [[made("g")]], [made("f")], 1.0, 0),
+        ([made("f")], [[made("g")]], [made("g")], 1.0, 1),
+        ([made("f")], [[made("g")], [made("h"), made("i")]], [made("i"), made("h")], 1.0, 2),
+        ([made("f", a=1)], [[made("f", a=2)]], [made("f", a=3)], 0.5, 0),  # ties to the first
+        ([made("f")], [[]], [], 1.0, 1),
+        ([], [[made("f")]], [made("f")], 1.0, 1),
+        ([made("f")], [[made("g")]], [made("h")], 0.0, 0),
+    ],
+)
+def test_the_best_alternative_counts(
+    expected: list[Call], alternatives: list[list[Call]], actual: list[Call], score: float, which: int
+) -> None:
+    graded = callmark.grade(expected, actual, alternatives=alternatives)
+    assert (graded.metrics["call.score"], graded.alternative) == (score, which)
+    assert bool(graded.faults) is (score < 1)
+
+
+def test_every_suite_goes_by_the_alternative_that_counts() -> None:
+    graded = callmark.grade([made("f")], [made("g", a=1)], alternatives=[[made("g", a=1)]])
+    assert set(graded.metrics.values()) == {1.0}
+    assert "by alternative 1" in repr(graded)
+
+
+def record(**expected: Any) -> dict[str, Any]:
+    return {"id": "c", "messages": [user("hi")], "expected_output": {"role": "assistant", **expected}}
+
+
+def test_alternatives_are_read_and_written_again(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "e.jsonl", record(tool_calls=[call("f")], alternatives=[[call("g", {"a": {"$any": True}})], []]))
+    (case,) = callmark.load(path)
+    assert isinstance(case, Case)
+    assert case.alternatives == ((Call("g", {"a": {"$any": True}}, "c1"),), ())
+    callmark.write([case], tmp_path / "again.jsonl")
+    (again,) = callmark.load(tmp_path / "again.jsonl")
+    assert isinstance(again, Case)
+    assert again.alternatives == case.alternatives
+
+
+@pytest.mark.parametrize(
+    "alternatives, sentence",
+    [
+        ([call("g")], r"expected_output.alternatives\[0\] is an object, a list was expected"),
+        ("g", "expected_output.alternatives is text, a list was expected"),
+        ([[call("g", {"a": {"$regex": "("}})]], "g: a: .regex does not compile"),
+    ],
+)
+def test_alternatives_that_cannot_be_used_are_refused(tmp_path: Path, alternatives: Any, sentence: str) -> None:
+    path = write_rows(tmp_path / "e.jsonl", record(tool_calls=[], alternatives=alternatives))
+    with pytest.raises(callmark.BadInput, match=sentence):
+        list(callmark.load(path))
+
+
+def test_the_grader_of_document_001_knows_them_too() -> None:
+    item = record(tool_calls=[call("f")], alternatives=[[call("g")]])
+    assert foundry.grade({"output_tools": [call("g")]}, item) == 1.0

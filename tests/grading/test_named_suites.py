@@ -1,0 +1,154 @@
+"""Suites by name: our own, installed ones, module:name, and document 004's evaluators."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from callmark import grade
+from callmark.errors import BadInput
+from callmark.grading.attempt import Attempt
+from callmark.grading.suites import Settings, suite_called, suites_of
+from tests.rows import made
+
+SUITES = '''
+class Politeness:
+    """Counts calls of a name that is written in small letters."""
+
+    name = "politeness"
+    metrics = ("share", "calls")
+
+    def __call__(self, attempt):
+        small = [call for call in attempt.actual if call.name.islower()]
+        return {"share": len(small) / max(1, len(attempt.actual)), "calls": len(attempt.actual)}
+
+
+polite = Politeness()
+
+
+class CountEvaluator:
+    """As document 004 writes one."""
+
+    def __call__(self, *, actual_function_calls, expected_function_calls, **kwargs):
+        return {"score": float(len(actual_function_calls) == len(expected_function_calls))}
+
+
+class NeedsMuch:
+    def __init__(self, much): ...
+
+
+def crashes(*, actual_function_calls, expected_function_calls):
+    raise ZeroDivisionError("no calls")
+
+
+class Broken(Politeness):
+    name = "broken"
+
+    def __call__(self, attempt):
+        return {"share": float("nan"), "calls": 1}
+
+
+class Other(Broken):
+    def __call__(self, attempt):
+        return {"shares": 1}
+
+
+class Listed(Broken):
+    def __call__(self, attempt):
+        return [1]
+
+
+number = 5
+
+
+def plain(attempt):
+    return {}
+'''
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    (tmp_path / "my_suites.py").write_text(SUITES)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield "my_suites"
+    sys.modules.pop("my_suites", None)
+
+
+def test_a_suite_of_ones_own_is_named_as_module_and_name(mine: str) -> None:
+    for name in ("polite", "Politeness"):
+        graded = grade([made("f")], [made("f"), made("G")], suites=("call", suite_called(f"{mine}:{name}")))
+        assert graded.metrics == {"call.score": 0.666667, "call.pass": 0.0, "politeness.share": 0.5, "politeness.calls": 2.0}
+
+
+def test_an_evaluator_of_document_004_is_a_suite_of_one_metric(mine: str) -> None:
+    suite = suite_called(f"{mine}:CountEvaluator")
+    assert (suite.name, suite.metrics) == ("CountEvaluator", ("score",))
+    assert grade([made("f")], [made("g")], suites=(suite,)).metrics == {"CountEvaluator.score": 1.0}
+    assert grade([made("f")], [], suites=(suite,)).metrics == {"CountEvaluator.score": 0.0}
+
+
+def test_our_own_evaluators_of_document_004_are_suites_too() -> None:
+    suite = suite_called("callmark.compat.lob:FunctionCallRecallEvaluator")
+    assert grade([made("f"), made("g")], [made("f")], suites=(suite,)).metrics == {"FunctionCallRecallEvaluator.score": 0.5}
+
+
+def test_an_installed_suite_is_found_by_its_entry_point(mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib.metadata import EntryPoint
+
+    def entry_points(*, group: str) -> list[EntryPoint]:
+        return [EntryPoint("polite", "my_suites:Politeness", group), EntryPoint("gone", "no_such_module:x", group)]
+
+    monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
+    assert suite_called("polite").metrics == ("share", "calls")
+    with pytest.raises(BadInput, match="'gone' cannot be imported: ModuleNotFoundError"):
+        suite_called("gone")
+    with pytest.raises(BadInput, match="no suite called 'polit'. Did you mean polite?"):
+        suite_called("polit")
+
+
+@pytest.mark.parametrize(
+    "name, sentence",
+    [
+        ("shema", "there is no suite called 'shema'. Did you mean schema?"),
+        ("no_such_module:x", "cannot be imported: ModuleNotFoundError"),
+        ("my_suites:polit", "the module my_suites has no 'polit'. Did you mean polite?"),
+        ("my_suites:number", "is a int, a suite was expected"),
+        ("my_suites:plain", "is no suite: it has no name and no metrics"),
+        ("my_suites:NeedsMuch", "cannot be made: TypeError"),
+    ],
+)
+def test_what_is_no_suite_is_refused(mine: str, name: str, sentence: str) -> None:
+    with pytest.raises(BadInput) as error:
+        suite_called(name)
+    assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "name, sentence",
+    [
+        ("crashes", "the suite 'crashes' failed: ZeroDivisionError: no calls"),
+        ("Broken", "gave nan for share, a finite number was expected"),
+        ("Other", "gave shares, its metrics share, calls were expected"),
+        ("Listed", "gave list, its metrics"),
+    ],
+)
+def test_a_suite_that_fails_is_named(mine: str, name: str, sentence: str) -> None:
+    with pytest.raises(BadInput) as error:
+        grade([made("f")], [made("f")], suites=(suite_called(f"{mine}:{name}"),))
+    assert sentence in str(error.value)
+
+
+def test_two_suites_of_one_name_and_none_at_all_are_refused(mine: str) -> None:
+    with pytest.raises(BadInput, match="two suites are called 'call'"):
+        suites_of(Settings(suites=("call", "call")))
+    with pytest.raises(BadInput, match="no suite to grade by"):
+        suites_of(Settings(suites=()))
+
+
+def test_settings_reach_our_own_suites() -> None:
+    call, schema, process = suites_of(Settings(threshold=0.5, weights={"tool_selection": 1.0}, ignore=("f",), averaging="macro"))
+    attempt = Attempt([made("f", a=1)], [made("f", a=2)])
+    assert call(attempt)["pass"] == 1.0
+    assert schema(attempt)["overall"] == 1.0
+    assert set(process(attempt).values()) == {1.0}
