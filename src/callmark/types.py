@@ -35,7 +35,7 @@ class Tool(Struct, frozen=True):
     parameters: dict[str, Any] = {}
 
 
-class Call(Struct, frozen=True, gc=False):
+class Call(Struct, frozen=True, gc=False, omit_defaults=True):
     """A tool name and an arguments object, or the malformed text.
 
     `malformed` is empty for a well-formed call, else the reason in a few words. A malformed call keeps its name if it has

@@ -384,6 +384,17 @@ def test_a_lone_surrogate_in_a_json_string_of_calls_is_no_bad_row_either() -> No
     assert [(one.name, bool(one.malformed)) for one in found] == [("f", True), ("g", False)]
 
 
+def test_a_call_has_the_id_that_its_result_will_name() -> None:
+    assert [read(row).prediction.calls[0].id for row in (RESPONSE, ANTHROPIC, COMPLETION)] == ["call_1", "toolu_1", "c1"]
+
+
+def test_only_callmarks_own_rows_say_what_is_malformed() -> None:
+    claimed = {"name": "f", "arguments": {"a": 1}, "malformed": "so it says", "text": "x"}
+    assert [str(made) for made in read({"id": "q1", "tool_calls": [claimed]}).prediction.calls] == MADE
+    assert read({"case": "q1", "calls": [claimed, CALL]}).prediction.calls[0] == Call("f", {}, None, "so it says", "x")
+    assert read({"case": "q1", "calls": [claimed, 5]}).prediction.calls[0] == Call("f", {}, None, "so it says", "x")
+
+
 def test_of_a_repeated_key_the_last_counts() -> None:
     found = read('{"id": "no", "id": "q1", "tool_calls": 5, "tool_calls": [{"name": "g", "name": "f"}]}')
     assert (found.case, [str(made) for made in found.prediction.calls]) == ("q1", ["f()"])

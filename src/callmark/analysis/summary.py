@@ -170,7 +170,7 @@ class Tally:
         clusters = Counter((round(sums[index], 9), int(sums[-1])) for sums in self._clusters.values())
         total = sum(sums[index] for sums in self._clusters.values())
         interval = (wilson if name in RATES else bootstrap)(clusters)
-        low, high = interval if interval else (None, None)
+        low, high = interval or (None, None)
         return Estimate(self._scored, total / self._scored, low, high)
 
 

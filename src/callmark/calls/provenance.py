@@ -29,6 +29,7 @@ SOURCES = RESULT_ROLES | {"user", "system", "developer"}
 LONG = 6  # words from which on only those with a digit need a source
 
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")
+_NUMBER_BEGINS = tuple("-0123456789")
 _LONGEST_NUMBER = 400
 _COMPARED = 1000  # values of an enum that are compared by `exact`; the rest must be equal
 _TRIES = 100  # places looked at one by one before the whole text is marked
@@ -67,17 +68,6 @@ class Sources:
             self._ready.append(_Text(index, _folded(message.text, message.role in RESULT_ROLES)))
         return self._ready
 
-    def stands(self, value: str | int | float) -> bool:
-        """Whether the value stands anywhere: what `find` tells, sooner."""
-        return self.stands_as_it_is(value if isinstance(value, str) else dump(value)) or self.find(value) is not None
-
-    def stands_as_it_is(self, text: str) -> bool:
-        """Whether a text stands somewhere letter by letter, as most do, in a late message. False says nothing."""
-        for _, message in reversed(self._added):
-            if text in message.text and _bounded(message.text, text):
-                return True
-        return False
-
     def find(self, value: str | int | float) -> int | None:
         """The index of the first message that the value stands in; None when it stands in none."""
         if not isinstance(value, str):
@@ -106,6 +96,23 @@ class Sources:
 
     def _first(self, holds: Any) -> int | None:
         return next((text.index for text in self._texts if holds(text)), None)
+
+
+def plainly_stand(arguments: Mapping[str, Any], messages: Sequence[Message]) -> bool:
+    """Whether every argument is a text, or a list of texts, that stands letter by letter in a message that may be its source.
+
+    Most do, in a late one, and this tells it sooner than `Sources` can. False says nothing.
+    """
+    for value in arguments.values():
+        for text in value if value.__class__ is list else (value,):
+            if text.__class__ is not str or not text:
+                return False
+            for message in reversed(messages):
+                if text in message.text and message.role in SOURCES and _bounded(message.text, text):
+                    break
+            else:
+                return False
+    return True
 
 
 def origins(messages: Sequence[Message], tools: Sequence[Tool] = (), *, derived: Sequence[str] = DERIVED) -> list[Origin]:
@@ -229,6 +236,8 @@ def _strings(text: str) -> list[str]:
 
 
 def _as_number(text: str) -> int | float | None:
+    if text.lstrip()[:1] not in _NUMBER_BEGINS:
+        return None
     try:
         value = parse(text)
     except NotStrict:

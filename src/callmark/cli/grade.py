@@ -12,7 +12,6 @@ import click
 
 from callmark.cli.reading import PATIENCE, Reader, ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file
 from callmark.errors import BadInput
-from callmark.wording import counted
 
 if TYPE_CHECKING:
     from callmark.analysis.summary import Summary

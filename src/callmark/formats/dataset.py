@@ -4,7 +4,6 @@ A row that cannot be read raises `BadInput` with file, line and reason; with `on
 A malformed call is not a bad row. Lone surrogates in a row are written out (`\\ud800` as text), so that the row can be used.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from html import escape
 from itertools import chain, islice
@@ -12,20 +11,18 @@ from typing import Any, Self
 
 from msgspec import Struct, structs
 
-from callmark.calls.strict import dump, scrub, strings_and_numbers
+from callmark.calls.strict import scrub
 from callmark.errors import BadInput, BrokenRow
 from callmark.formats.dialect import Dialect, Reading
 from callmark.formats.problems import explain
 from callmark.formats.rows import Rows
 from callmark.formats.sniffing import dialect_called, sniff
-from callmark.types import Call, Case, Conversation, Place
+from callmark.formats.surrogates import with_surrogate, written_out
+from callmark.types import Case, Conversation, Place
 
 BLOCK = 64  # rows that are read by one of several readers at a time
 _SHOWN = 5  # rows in a notebook
 _MOST_SNIFFED = 1000  # rows that may be looked at before a dialect is found
-# Every escape of a JSON text, one by one; a surrogate that is not half of a pair is group 1.
-_ESCAPE = re.compile(rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL)
-_SPELLED = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")  # one that was written out
 
 
 class BadRow(Struct, frozen=True):
@@ -141,7 +138,7 @@ class Dataset:
                 seen.append((number, row))
                 place = Place(rows.name, number, rows.unit)
                 try:
-                    dialect = sniff(_written_out(row))
+                    dialect = sniff(written_out(row))
                 except (ValueError, RecursionError, BadInput) as error:
                     if self._on_bad is None:
                         raise _told(place, row, error) from None
@@ -171,7 +168,7 @@ class Dataset:
                 row.decode()
             conversation = self.dialect.read(row, place, self._reading)
         except (ValueError, RecursionError, BadInput) as error:
-            mended = _written_out(row)
+            mended = written_out(row)
             if mended == row:
                 self._bad(place, row, error)
                 return None
@@ -203,20 +200,14 @@ def _hash() -> Any:
 def _with_surrogates(conversation: Conversation) -> Conversation:
     """The conversation of a mended row, in which a call whose arguments had a lone surrogate is malformed, as it is everywhere else."""
     messages = tuple(
-        structs.replace(message, calls=tuple(map(_with_surrogate, message.calls))) if message.calls else message
+        structs.replace(message, calls=tuple(map(with_surrogate, message.calls))) if message.calls else message
         for message in conversation.messages
     )
     kept = structs.replace(conversation, messages=messages, original=structs.replace(conversation.original, messages=messages))
     if not isinstance(kept, Case):
         return kept
-    others = tuple(tuple(map(_with_surrogate, calls)) for calls in kept.alternatives)
-    return structs.replace(kept, expected=tuple(map(_with_surrogate, kept.expected)), alternatives=others)
-
-
-def _with_surrogate(call: Call) -> Call:
-    if call.malformed or not any(isinstance(part, str) and _SPELLED.search(part) for part in strings_and_numbers(call.arguments)):
-        return call
-    return Call(call.name, {}, call.id, "arguments: a lone surrogate", dump(call.arguments))
+    others = tuple(tuple(map(with_surrogate, calls)) for calls in kept.alternatives)
+    return structs.replace(kept, expected=tuple(map(with_surrogate, kept.expected)), alternatives=others)
 
 
 def _calls(row: Conversation) -> str:
@@ -225,10 +216,3 @@ def _calls(row: Conversation) -> str:
 
 def _told(place: Place, row: bytes, error: Exception) -> BadInput:
     return BrokenRow(f"{place}: {explain(row, error)}.", error.hint if isinstance(error, BadInput) else "")
-
-
-def _written_out(row: bytes) -> bytes:
-    """The row with every lone surrogate escape turned into text: `\\ud800` becomes `\\\\ud800`. Pairs stay as they are."""
-    if b"\\u" not in row:
-        return row
-    return _ESCAPE.sub(lambda escape: b"\\\\" + escape[1] if escape[1] else escape[0], row)

@@ -5,18 +5,17 @@ from collections.abc import Callable, Mapping
 from msgspec import Raw, Struct
 
 from callmark.calls.toolsets import Toolsets
+from callmark.formats.repeats import Repeats
 from callmark.types import Conversation, Place, Tool
 
 
 class Reading:
-    """What reading a row needs besides the row: the tools of a side file, the tool lists seen so far, where the last one stood."""
+    """What reading a row needs besides the row: the tools of a side file, the tool lists seen so far, what rows repeat."""
 
     def __init__(self, *, raw_tools: bytes = b"[]", tools: tuple[Tool, ...] = ()) -> None:
         self.side = (raw_tools, tools)
         self.toolsets = Toolsets()
-        self.last_tools: tuple[bytes, tuple[Tool, ...]] = self.side
-        self.tools_piece = b""  # how the last tools stood in their row, from the comma before them on; empty where that is of no use
-        self.before = b""  # what stood right after them; empty where they ended the row
+        self.repeats = Repeats(self.side)
 
     def tools(self, text: bytes) -> tuple[bytes, tuple[Tool, ...]]:
         """The row's own tools, or the side file's where it has none."""

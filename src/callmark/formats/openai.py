@@ -4,7 +4,6 @@ Read: `tools` or the older `functions`, missing or null; the `{"item": …}` wra
 messages stood, unknown keys and all.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +15,7 @@ from callmark.calls.messages import NOTHING, AnyMessage, UsualMessage, call_text
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats.dialect import Dialect, Reading, row_id
+from callmark.formats.repeats import Shortened
 from callmark.types import Call, Case, Conversation, Original, Place, Source, Text
 
 
@@ -47,24 +47,27 @@ _decode_usual = msgspec.json.Decoder(_UsualRow).decode
 _decode_any = msgspec.json.Decoder(_AnyRow).decode
 _decode_expected = msgspec.json.Decoder(_Expected).decode
 _encode = msgspec.json.Encoder().encode
-_EXPECTED_KEY = re.compile(rb'\s*,\s*"expected_output"\s*:')
 
 
 def read(row: bytes, place: Place, reading: Reading) -> Conversation:
     """The conversation of a row, or, where it has an `expected_output`, the case.
 
-    Nearly every file has the same tools in every row, which are most of it. Where they stand as they stood in the row before, the row is
-    read without them: when what is left is a whole object without tools, then they were its own.
+    A row is read without what it repeats of the row before it, where that is clearly its own.
     """
     body: bytes | Raw = row
     wire: _UsualRow | _AnyRow | None = None
-    if reading.tools_piece and (shorter := _without_tools(row, reading)) is not None:
-        body = shorter
-        wire = _decode_or_none(body)
-    if wire is not None and wire.messages is not None and (not reading.before or _has_own(wire)):
-        raw_tools, tools = reading.last_tools
+    shorter = reading.repeats.shorten(row)
+    if shorter is not None:
+        wire = _decode_or_none(shorter.body)
+    if wire is not None and shorter is not None and wire.messages is not None and (not shorter.from_middle or _are_own(wire, shorter)):
+        raw_tools, tools = reading.repeats.tools
+        messages = messages_of(wire.messages)
+        if shorter.from_middle:
+            messages = (*shorter.messages, *messages)
+            reading.repeats.remember(row, messages)
+        else:
+            body = shorter.body
     else:
-        body = row
         wire = _decode(row)
         outer = wire
         if wire.messages is None and wire.item is not NOTHING:
@@ -72,12 +75,11 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
             wire = _decode(body, "item")
         found = next((raw for raw in (wire.tools, wire.functions, outer.tools, outer.functions) if raw is not NOTHING), NOTHING)
         raw_tools, tools = reading.tools(bytes(found))
-        if body is row and wire.tools is not NOTHING and raw_tools is not reading.last_tools[0]:
-            reading.last_tools = (raw_tools, tools)
-            reading.tools_piece, reading.before = _place_of_tools(row, raw_tools)
-    if wire.messages is None:
-        raise BadInput("the row has no messages")
-    messages = messages_of(wire.messages)
+        if wire.messages is None:
+            raise BadInput("the row has no messages")
+        messages = messages_of(wire.messages)
+        if body is row and wire.tools is not NOTHING:
+            reading.repeats.learn(row, (raw_tools, tools))
     own_id = row_id(wire.id, place)
     usual = wire.__class__ is _UsualRow
     if wire.expected_output is NOTHING or bytes(wire.expected_output) == b"null":
@@ -124,34 +126,14 @@ def _calls_text(calls: tuple[Call, ...]) -> bytes:
     return b"[" + b",".join(map(call_text, calls)) + b"]"
 
 
-def _place_of_tools(row: bytes, raw_tools: bytes) -> tuple[bytes, bytes]:
-    """How the tools stand in a row, from the comma before them on, and what stands right after them: the key of what is expected, or
-    nothing where they end the row. Two times nothing where they stand anywhere else.
-    """
-    at = row.rfind(raw_tools)
-    key = row.rfind(b'"tools"', 0, max(at, 0))
-    before = row[: max(key, 0)].rstrip()
-    if key < 0 or row[key + len(b'"tools"') : at].strip() != b":" or not before.endswith(b","):
-        return b"", b""
-    after = row[at + len(raw_tools) :]
-    if after.strip() == b"}":
-        return row[len(before) - 1 :], b""
-    follows = _EXPECTED_KEY.match(after)
-    return (row[len(before) - 1 : at + len(raw_tools)], follows[0]) if follows else (b"", b"")
-
-
-def _without_tools(row: bytes, reading: Reading) -> bytes | None:
-    """The row less the tools that stand in it as in the row before; None where they do not."""
-    if not reading.before:
-        return row[: -len(reading.tools_piece)] + b"}" if row.endswith(reading.tools_piece) else None
-    end = row.rfind(reading.before)
-    start = end - len(reading.tools_piece)
-    return row[:start] + row[end:] if start > 0 and row.startswith(reading.tools_piece, start) else None
-
-
-def _has_own(wire: _UsualRow | _AnyRow) -> bool:
-    """Whether the tools that were taken out of the middle of a row were the row's own: what is expected is, and there are no others."""
-    return wire.expected_output is not NOTHING and wire.tools is NOTHING and wire.item is NOTHING
+def _are_own(wire: _UsualRow | _AnyRow, shorter: Shortened) -> bool:
+    """Whether what was taken out of the middle of a row was its own: what is expected is, and there are no other tools or messages."""
+    return (
+        wire.expected_output is not NOTHING
+        and wire.tools is NOTHING
+        and wire.item is NOTHING
+        and (not shorter.messages or shorter.body.count(b'"messages"') == 1)
+    )
 
 
 def _decode_or_none(body: bytes) -> _UsualRow | None:

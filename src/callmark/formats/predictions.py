@@ -28,7 +28,7 @@ from callmark.calls.parsing import Dialect, parse_calls
 from callmark.calls.shapes import named_call
 from callmark.calls.strict import dump, scrub
 from callmark.errors import BadInput, BrokenRow
-from callmark.formats.dataset import BadRow, _with_surrogate, _written_out
+from callmark.formats.dataset import BadRow
 from callmark.formats.problems import explain
 from callmark.formats.responses import (
     Fields,
@@ -46,6 +46,7 @@ from callmark.formats.responses import (
     text_in,
 )
 from callmark.formats.rows import Rows
+from callmark.formats.surrogates import with_surrogate, written_out
 from callmark.types import Call, Place, Prediction
 
 _CASES = ("case", "case_id", "custom_id", "inputs.id")
@@ -151,14 +152,14 @@ def read_prediction(row: bytes, *, parse: Dialect | None = None, whole: bool = F
         return _read(row, parse, whole)
     except (ValueError, RecursionError) as error:
         reason = explain(row, error)
-    mended = _written_out(row)
+    mended = written_out(row)
     if mended == row:
         raise BadInput(reason)
     try:
         answer = _read(mended, parse, whole)
     except (ValueError, RecursionError) as error:
         raise BadInput(explain(mended, error)) from None
-    calls = tuple(map(_with_surrogate, answer.prediction.calls))
+    calls = tuple(map(with_surrogate, answer.prediction.calls))
     return structs.replace(answer, prediction=structs.replace(answer.prediction, calls=calls))
 
 

@@ -15,7 +15,7 @@ from callmark.calls.messages import NOTHING, field_problem
 from callmark.calls.shapes import named_call, read_call_text
 from callmark.calls.strict import dump, scrub
 from callmark.errors import BadInput
-from callmark.formats.dataset import _with_surrogate, _written_out
+from callmark.formats.surrogates import with_surrogate, written_out
 from callmark.types import Call
 
 Fields = Mapping[str, Raw]
@@ -102,7 +102,7 @@ def said_in(fields: Fields, levels: int = _LEVELS) -> Said | None:
     error = error_in(fields)
     thinking = _first_text(fields, _THOUGHTS)
     for key in _MORE_WRAPPINGS if calls is None else ("content",) if calls else _WRAPPINGS:
-        if key in fields and kind(fields[key]) in ("[" if calls else "[{"):
+        if key in fields and kind(fields[key]) in "[{":
             said = _inside(fields[key], key, levels)
             if said is not None:
                 both = said.calls if calls is None else (*calls, *(said.calls or ()))
@@ -164,13 +164,13 @@ def call_list(raw: Raw | bytes, field: str) -> tuple[Call, ...]:
             return ()
         case '"':
             inner = read_text(raw).strip().encode() or b"null"
-            mended = _written_out(inner)
+            mended = written_out(inner)
             try:
                 _decode_calls(mended)
             except (ValueError, RecursionError):
                 raise BadInput(f"{field} is text that is no JSON list, a list of calls was expected") from None
             found = call_list(mended, field)
-            return found if mended == inner else tuple(map(_with_surrogate, found))
+            return found if mended == inner else tuple(map(with_surrogate, found))
     raise expected_instead(raw, field, "a list of calls")
 
 

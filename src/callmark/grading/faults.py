@@ -13,7 +13,7 @@ from msgspec import structs
 
 from callmark.calls.matchers import is_matcher, recorded
 from callmark.calls.pairing import Pair
-from callmark.calls.provenance import DERIVED, Sources, needing_source
+from callmark.calls.provenance import DERIVED, Sources, needing_source, plainly_stand
 from callmark.calls.schema import properties, required, types_fit, violations
 from callmark.calls.strict import dump
 from callmark.calls.values import agrees, exact
@@ -41,16 +41,17 @@ def faults(attempt: Attempt, *, process: ProcessSuite | None = None) -> list[Fau
 def notes(attempt: Attempt) -> list[Note]:
     """What is worth knowing about calls that may well be right: their order, invented values, values that the schema does not allow."""
     found: list[Note] = []
-    made = [one.actual for one in attempt.pairing.pairs]
-    if any(after < before for before, after in pairwise(made)):
+    pairs = attempt.pairing.pairs
+    if len(pairs) > 1 and any(after.actual < before.actual for before, after in pairwise(pairs)):
         found.append(Note("wrong_order", "the calls were made in another order than expected"))
     listed = attempt.by_name
-    sources = Sources(attempt.messages)
-    for one in attempt.pairing.pairs:
+    sources: Sources | None = None
+    for one in pairs:
         call = attempt.actual[one.actual]
-        if one.agrees and attempt.messages and call.name not in DERIVED and not _plainly_stand(call, sources):
+        if one.agrees and attempt.messages and call.name not in DERIVED and not plainly_stand(call.arguments, attempt.messages):
+            sources = sources or Sources(attempt.messages)
             for path, value in needing_source(call, attempt.parameters(call.name)):
-                if not sources.stands(value):
+                if sources.find(value) is None:
                     sentence = f"{path} = {dump(value)} is right, but stands nowhere in the conversation"
                     found.append(Note("invented_value", sentence, one.actual, path))
     for index, call in enumerate(attempt.actual):
@@ -136,11 +137,6 @@ def _with_origin(fault: Fault, call: Call, attempt: Attempt, sources: Sources) -
     if any(source is None for source in found):
         return structs.replace(fault, origin="invented")
     return structs.replace(fault, origin="elsewhere", origin_message=found[0])
-
-
-def _plainly_stand(call: Call, sources: Sources) -> bool:
-    """Whether every argument is a text that stands in the conversation: told without a look at the schema. False says nothing."""
-    return all([value.__class__ is str and sources.stands_as_it_is(value) for value in call.arguments.values()])  # noqa: C419 - faster
 
 
 def _said_before(call: Call, said: Sequence[Call]) -> bool:

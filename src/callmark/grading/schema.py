@@ -66,11 +66,15 @@ class SchemaSuite(Struct, frozen=True):
         return (*MEASURED, *(("response_quality",) if self.quality else ()), "overall")
 
     def __call__(self, attempt: Attempt) -> Metrics:
-        values = dict(zip(MEASURED, map(float, self.holds(attempt)), strict=True))
+        selected, fitting, runs = self.holds(attempt)
+        values = {"tool_selection": float(selected), "parameter_accuracy": float(fitting), "execution_success": float(runs)}
         if self.quality:
             values["response_quality"] = self.quality(attempt)
-        overall = round(sum(self.weights[name] * value for name, value in values.items()), 12)
-        return {**values, "overall": overall}
+        overall = 0.0
+        for name, value in values.items():
+            overall += self.weights[name] * value
+        values["overall"] = round(overall, 12)
+        return values
 
     def holds(self, attempt: Attempt) -> tuple[bool, bool, bool]:
         """Tool selection, parameter accuracy, execution success."""

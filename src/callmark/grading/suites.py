@@ -3,7 +3,8 @@ attempt to their numbers.
 
 One is found among our own (`call`, `schema`, `process`), as an entry point of the group `callmark.suites`, or as `module:name`: the suite
 itself, or a class that makes one. An evaluator of document 004 (`actual_function_calls=`, `expected_function_calls=`, a score) is taken as
-a suite of the one metric `score`. A name that is found nowhere, a module that does not import and an object that is no suite raise `BadInput`.
+a suite of the one metric `score`. A name that is found nowhere, a module that does not import and an object that is no suite raise
+`BadInput`.
 """
 
 import inspect

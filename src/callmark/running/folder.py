@@ -10,6 +10,7 @@
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -133,10 +134,8 @@ def new_folder(parent: str, name: str | None, *, default: str) -> RunFolder:
 
 def discard(folder: RunFolder) -> None:
     """Remove a new folder into which nothing was written after all."""
-    try:
+    with suppress(OSError):  # something is in it, then it stays
         folder.path.rmdir()
-    except OSError:  # something is in it, then it stays
-        pass
 
 
 def _runs_in(path: Path) -> str:

@@ -47,7 +47,8 @@ def grade_into(
     try:
         with ExitStack() as files:
             predictions, grades, results = (
-                files.enter_context(Output(folder.file(name) if name else None)) for name in (None if before else PREDICTIONS, GRADES, _ROWS)
+                files.enter_context(Output(folder.file(name) if name else None))
+                for name in (None if before else PREDICTIONS, GRADES, _ROWS)
             )
             sums, scored = dict.fromkeys(metrics, 0.0), 0
             for said in graded(work, jobs=jobs):

@@ -24,9 +24,9 @@ from callmark.errors import BadInput, BrokenRow
 from callmark.formats import BadRow, Dataset, side_tools
 from callmark.formats.dataset import BLOCK
 from callmark.formats.evaluation_results import result_row
-from callmark.formats.predictions import read_prediction, write_prediction
 from callmark.grading.grader import Grader
 from callmark.grading.suites import Settings
+from callmark.running.answers import packed, unpacked
 from callmark.types import Case, Place, Prediction
 
 _encode = msgspec.json.Encoder().encode
@@ -164,10 +164,10 @@ def _graded_block(number: int, placed: Iterator[Placed], work: Work, grader: Gra
     scored = 0
     for _, at, case in placed:
         lines = work.answers.get(str(at) if work.in_order else case.id, [])
-        answers = [read_prediction(line).prediction for line in lines]
+        answers = [unpacked(line) for line in lines]
         if work.in_order:
             answers = [structs.replace(answer, case=case.id) for answer in answers]
-            lines = [write_prediction(answer) for answer in answers]
+            lines = [packed(answer) for answer in answers]
         cases.append((case.id, case.place))
         predictions += lines
         for index, record in enumerate(grader.record(case, answers)):

@@ -1,0 +1,90 @@
+"""What a row repeats of the row before it, so that it need not be read twice.
+
+Nearly every file has the same tools in every row, and each decision point of a conversation begins with the messages of the one before
+it: together most of its bytes. Where they stand byte for byte as they stood, the row is shortened by them, and what is left is read.
+That is safe because each piece that is cut out stands between two members, or two messages, of what is left: the tools with the comma
+before them and the key after them (or the end of the row), the messages right after the row's own `"messages":[`.
+"""
+
+import re
+
+from msgspec import Struct
+
+from callmark.types import Message, Tool
+
+_EXPECTED_KEY = re.compile(rb'\s*,\s*"expected_output"\s*:')
+_MESSAGES = re.compile(rb'\{"id":"[^"\\]*","messages":\[')
+_KEY = b'"tools"'
+
+
+class Shortened(Struct, frozen=True, gc=False):
+    """A row less what it repeats: its tools, taken out of its middle or off its end, and the first of its messages."""
+
+    body: bytes
+    from_middle: bool
+    messages: tuple[Message, ...]
+
+
+class Repeats:
+    """What the rows so far had in them; `tools` is the last list, its text and its tools."""
+
+    def __init__(self, tools: tuple[bytes, tuple[Tool, ...]]) -> None:
+        self.tools = tools
+        self._piece = b""  # the tools as they stood in their row, from the comma before them on; empty where that is of no use
+        self._before = b""  # what stood right after them; empty where they ended the row
+        self._history = b""  # the messages of the last row, as they stood
+        self._messages: tuple[Message, ...] = ()
+
+    def shorten(self, row: bytes) -> Shortened | None:
+        """The row without what it repeats; None where its tools are not those of the last one."""
+        if not self._piece:
+            return None
+        if not self._before:
+            return Shortened(row[: -len(self._piece)] + b"}", False, ()) if row.endswith(self._piece) else None
+        end = row.rfind(self._before)
+        start = end - len(self._piece)
+        if start <= 0 or not row.startswith(self._piece, start):
+            return None
+        at = self._history_end(row)
+        if not at:
+            return Shortened(row[:start] + row[end:], True, ())
+        begin = at - len(self._history)
+        rest = at + 1 if row[at : at + 1] == b"," else at
+        return Shortened(row[:begin] + row[rest:start] + row[end:], True, self._messages)
+
+    def learn(self, row: bytes, tools: tuple[bytes, tuple[Tool, ...]]) -> None:
+        """Remember where these tools stand in a row of which they are known to be its own."""
+        if tools[0] is not self.tools[0]:
+            self.tools = tools
+            self._history = b""
+            self._piece, self._before = _place(row, tools[0])
+
+    def remember(self, row: bytes, messages: tuple[Message, ...]) -> None:
+        """Remember the messages of a row that was shortened by tools from its middle."""
+        begun = _MESSAGES.match(row)
+        end = row.rfind(self._before) - len(self._piece) - 1
+        self._history = row[begun.end() : end] if begun and messages and row[end : end + 1] == b"]" else b""
+        self._messages = messages
+
+    def _history_end(self, row: bytes) -> int:
+        """Where the messages of the last row end that this one begins with; 0 where it does not."""
+        if not self._history or not (begun := _MESSAGES.match(row)) or not row.startswith(self._history, begun.end()):
+            return 0
+        end = begun.end() + len(self._history)
+        return end if row[end : end + 1] in (b",", b"]") else 0
+
+
+def _place(row: bytes, raw_tools: bytes) -> tuple[bytes, bytes]:
+    """How the tools stand in a row, and what follows them: the key of what is expected, or nothing where they end the row. Two times
+    nothing where they stand anywhere else.
+    """
+    at = row.rfind(raw_tools)
+    key = row.rfind(_KEY, 0, max(at, 0))
+    before = row[: max(key, 0)].rstrip()
+    if key < 0 or row[key + len(_KEY) : at].strip() != b":" or not before.endswith(b","):
+        return b"", b""
+    after = row[at + len(raw_tools) :]
+    if after.strip() == b"}":
+        return row[len(before) - 1 :], b""
+    follows = _EXPECTED_KEY.match(after)
+    return (row[len(before) - 1 : at + len(raw_tools)], follows[0]) if follows else (b"", b"")
