@@ -112,7 +112,9 @@ def report(folder: Path, repeat: int, size: int, rows: int) -> int:
         print(f"  {name:22} {seconds:6.2f} s{most}  {net / best['floor']:5.2f} x floor{limit}")
     each = (best["grade"] - best["start-up"]) / rows * 1e6
     faster = best["grade --jobs 2"] < best["grade"]
-    print(f"  {each:.0f} µs a case; --jobs 2 is {'faster: held' if faster else 'NOT FASTER'} ({best['grade'] / best['grade --jobs 2']:.2f} times)")
+    print(
+        f"  {each:.0f} µs a case; --jobs 2 is {'faster: held' if faster else 'NOT FASTER'} ({best['grade'] / best['grade --jobs 2']:.2f} times)"
+    )
     return 0 if faster and (best["grade"] - best["start-up"]) / best["floor"] <= LIMIT else 1
 
 

@@ -69,7 +69,7 @@ class Timed(Struct):
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    for name, default in {"pairs": 5000, "turns": 3, "passes": 5, "seed": 1}.items():
+    for name, default in {"pairs": 5000, "turns": 3, "passes": 20, "seed": 1}.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     for peer in PEERS:
         parser.add_argument(f"--{peer}", default=None, metavar="PYTHON", help="the Python of an environment that has it")

@@ -6,7 +6,7 @@ be used raises `BadInput` with the call and the argument.
 
 from typing import Any
 
-from callmark.calls.matchers import check, is_matcher
+from callmark.calls.matchers import HOLDERS, check, is_matcher
 from callmark.calls.shapes import OWN_LEVELS, read_call, read_call_text
 from callmark.calls.strict import DEEPEST, NotStrict, parse
 from callmark.errors import BadInput
@@ -16,11 +16,12 @@ from callmark.types import Call
 def read_expected(value: Any) -> Call:
     """One expected call, in any shape."""
     call = read_call(value)
-    if isinstance(value, dict) and "functionName" in value and not call.malformed:
+    if value.__class__ is dict and "functionName" in value and not call.malformed:
         call = Call(call.name, {key: _globs(item) for key, item in call.arguments.items()}, call.id)
     try:
         for key, item in call.arguments.items():
-            check(item, key)
+            if item.__class__ in HOLDERS:
+                check(item, key)
     except BadInput as error:
         raise BadInput(f"{call.name}: {error}") from None
     return call
@@ -36,9 +37,11 @@ def read_expected_text(text: bytes) -> Call:
 
 def read_all_expected(values: Any) -> tuple[Call, ...]:
     """The expected calls of a list; a single object is a list of one, None is none."""
+    if values.__class__ is list and len(values) == 1:
+        return (read_expected(values[0]),)
     if values is None:
         return ()
-    return tuple(read_expected(value) for value in (values if isinstance(values, list | tuple) else [values]))
+    return tuple([read_expected(value) for value in (values if isinstance(values, (list, tuple)) else [values])])
 
 
 def without_globs(value: Any) -> Any:

@@ -20,6 +20,7 @@ from callmark.wording import nearest
 
 Same = Callable[[Any, Any], bool]
 
+HOLDERS = (dict, list)  # in which a matcher may stand
 LONGEST_TEXT = 2000  # characters of a text that are compared by ratio; beyond that only equal words count
 MOST_MEMBERS = 500  # of a $set
 _OPTIONS = {"$glob": ("$case",), "$approx": ("$abs", "$rel"), "$text": ("$ratio",)}
@@ -64,7 +65,8 @@ def check(value: Any, where: str = "") -> None:
     """Refuse every matcher in an expected value that could not be used; `where` is the argument's path."""
     if isinstance(value, list):
         for index, item in enumerate(value):
-            check(item, f"{where}[{index}]")
+            if item.__class__ in HOLDERS:
+                check(item, f"{where}[{index}]")
     elif is_matcher(value):
         _check_one(value, where)
     elif isinstance(value, dict):

@@ -10,14 +10,16 @@ Empty lists give no pairs. Repeated calls are repeated calls: two expected and o
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from math import lcm
 from typing import Any
 
 from msgspec import Struct
 
 from callmark.calls.matchers import optional
+from callmark.calls.schema import properties
 from callmark.calls.strict import dump
-from callmark.calls.values import Rule, agrees, without_defaults
+from callmark.calls.values import Rule, agrees, may_be_left_out, without_defaults
 from callmark.types import Call
 
 MOST_COMPARED = 40_000  # pairs of calls of one name that are all compared; beyond that, equal ones are paired first, the rest in order
@@ -60,12 +62,17 @@ class Pair(Struct, frozen=True, gc=False):
         return self.arguments.all_agree
 
 
-class Pairing(Struct, frozen=True):
+class Pairing(Struct, frozen=True, gc=False):
     """The pairs in the order of the expected calls, and what is left over on either side."""
 
     pairs: tuple[Pair, ...]
     unpaired_expected: tuple[int, ...]
     unpaired_actual: tuple[int, ...]
+
+    @property
+    def perfect(self) -> bool:
+        """Whether nothing is left over and all arguments agree."""
+        return not self.unpaired_expected and not self.unpaired_actual and all([one.agrees for one in self.pairs])  # noqa: C419 - faster
 
 
 def no_schema(name: str) -> Mapping[str, Any]:
@@ -77,6 +84,8 @@ def compare(
     expected: Mapping[str, Any], actual: Mapping[str, Any], *, rule: Rule = "exact", parameters: Mapping[str, Any] | None = None
 ) -> Comparison:
     """Two argument objects, less what equals being left out. An optional argument that was not given counts on neither side."""
+    if _plainly_agree(expected, actual, parameters):
+        return _all_agree(len(expected))
     if parameters:
         expected, actual = without_defaults(expected, parameters, patterns=True), without_defaults(actual, parameters)
     agree = wanted = 0
@@ -94,9 +103,41 @@ def compare(
             wanted += 1
             missing.append(key)
     if len(actual) == wanted - len(missing) and not missing and not differ:
-        return Comparison(agree, wanted, len(actual), wanted)
+        return _all_agree(wanted)
     extra = tuple(key for key in actual if key not in expected)
     return Comparison(agree, wanted, len(actual), wanted + len(extra), tuple(missing), extra, tuple(differ))
+
+
+def _plainly_agree(expected: Mapping[str, Any], actual: Mapping[str, Any], parameters: Mapping[str, Any] | None) -> bool:
+    """Whether all arguments agree by every rule and all count, told at a glance: Python finds them equal, there is no matcher, no true
+    that is a 1 and nothing that equals being left out. False says nothing.
+    """
+    if expected != actual:
+        return False
+    for key, value in expected.items():
+        if value.__class__ is not str:
+            other = actual[key]
+            if value.__class__ is not other.__class__ or (value.__class__ not in _PLAIN and not _plain_list(value, other)):
+                return False
+    return not parameters or not may_be_left_out(expected, properties(parameters))
+
+
+def _plain_list(one: Any, other: Any) -> bool:
+    """Whether two equal values are lists of plain values of the same types."""
+    if one.__class__ is not list:
+        return False
+    classes = [item.__class__ for item in one]
+    return _PLAIN.issuperset(classes) and classes == [item.__class__ for item in other]
+
+
+@cache
+def _all_agree(named: int) -> Comparison:
+    return Comparison(named, named, named, named)
+
+
+@cache
+def _one_right(named: int) -> Pairing:
+    return Pairing((Pair(0, 0, _all_agree(named)),), (), ())
 
 
 def pair(
@@ -108,13 +149,20 @@ def pair(
     parameters: Parameters = no_schema,
 ) -> Pairing:
     """The best pairing of two lists. `any_case` pairs names whatever their case."""
-    if len(expected) == 1 and len(actual) == 1:
-        return _pair_one(expected[0], actual[0], rule, any_case, parameters)
+    if len(expected) == 1 and len(actual) == 1:  # what nearly every decision point is
+        wanted, made = expected[0], actual[0]
+        same = wanted.name == made.name or (any_case and wanted.name.casefold() == made.name.casefold())
+        if not same or wanted.malformed or made.malformed:
+            return _NOT_ONE
+        schema = parameters(wanted.name) if parameters is not no_schema else None
+        if _plainly_agree(wanted.arguments, made.arguments, schema):
+            return _one_right(len(wanted.arguments))
+        return Pairing((Pair(0, 0, compare(wanted.arguments, made.arguments, rule=rule, parameters=schema)),), (), ())
     ours, theirs = _by_name(expected, any_case), _by_name(actual, any_case)
     pairs: list[Pair] = []
-    for name, wanted in ours.items():
-        if made := theirs.get(name):
-            pairs += _pair_named(expected, actual, wanted, made, rule, parameters)
+    for name, places in ours.items():
+        if others := theirs.get(name):
+            pairs += _pair_named(expected, actual, places, others, rule, parameters)
     pairs.sort(key=lambda one: one.expected)
     taken, used = {one.expected for one in pairs}, {one.actual for one in pairs}
     return Pairing(
@@ -125,14 +173,6 @@ def pair(
 
 
 _NOT_ONE = Pairing((), (0,), (0,))
-
-
-def _pair_one(expected: Call, actual: Call, rule: Rule, any_case: bool, parameters: Parameters) -> Pairing:
-    """One call against one: what nearly every decision point is."""
-    same = expected.name == actual.name or (any_case and expected.name.casefold() == actual.name.casefold())
-    if not same or expected.malformed or actual.malformed:
-        return _NOT_ONE
-    return Pairing((Pair(0, 0, compare(expected.arguments, actual.arguments, rule=rule, parameters=parameters(expected.name))),), (), ())
 
 
 def _by_name(calls: Sequence[Call], any_case: bool) -> dict[str, list[int]]:

@@ -12,7 +12,7 @@ it keeps its name and its text, and nothing here raises, whatever comes in.
 import json
 from typing import Any, cast
 
-from callmark.calls.strict import DEEPEST, NotStrict, deeper_than, dump, is_strict, parse, scrub
+from callmark.calls.strict import DEEPEST, NotStrict, decode, deeper_than, dump, is_strict, parse, scrub
 from callmark.types import Call
 
 OWN_LEVELS = 2  # of the call around its arguments
@@ -22,10 +22,18 @@ _ARGUMENTS = ("arguments", "input", "kwargs")
 
 def read_call(value: Any) -> Call:
     """The call that a decoded JSON value stands for; malformed where it is none."""
-    if value.__class__ is dict and (inner := value.get("function")).__class__ is dict:  # nearly every call
-        name, given = inner.get("name"), value.get("id")
-        if name.__class__ is str and (given is None or (given.__class__ is str and given.isascii())):
-            return named_call(name, inner.get("arguments"), given)
+    try:  # nearly every call
+        inner = value["function"]
+        name, text, given = inner["name"], inner["arguments"], value["id"]
+        if name.__class__ is str and text.__class__ is str and given.__class__ is str:
+            if len(text) <= DEEPEST and name > "!" and name.isascii() and given.isascii():
+                arguments = decode(text)
+                if arguments.__class__ is dict:
+                    return Call(name, arguments, given)
+            elif given.isascii():
+                return named_call(name, text, given)
+    except (LookupError, TypeError, ValueError, RecursionError):  # what it is, or what is wrong with it, is found out below
+        pass
     if isinstance(value, Call):
         return value
     if not isinstance(value, dict):
@@ -68,9 +76,11 @@ def read_call_text(text: bytes) -> Call:
 
 def read_calls(values: Any) -> tuple[Call, ...]:
     """The calls of a list; a single object is a list of one, None is none."""
+    if values.__class__ is list and len(values) == 1:
+        return (read_call(values[0]),)
     if values is None:
         return ()
-    return tuple(read_call(value) for value in (values if isinstance(values, list | tuple) else [values]))
+    return tuple([read_call(value) for value in (values if isinstance(values, (list, tuple)) else [values])])
 
 
 def _whole(digits: str) -> int | str:

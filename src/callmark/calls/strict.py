@@ -13,7 +13,7 @@ import msgspec
 
 DEEPEST = 200
 
-_decode = msgspec.json.Decoder().decode
+decode = msgspec.json.Decoder().decode
 _LONG_NUMBER = re.compile(r"[0-9]{309}")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -25,7 +25,7 @@ class NotStrict(ValueError):  # noqa: N818 - says what the text is
 def parse(text: str | bytes, *, deepest: int = DEEPEST) -> Any:
     """The value of a strict JSON text. Raises `NotStrict` for everything else; never another error."""
     try:
-        value = _decode(text)
+        value = decode(text)
     except RecursionError:
         raise NotStrict(f"nesting deeper than {DEEPEST}") from None
     except UnicodeEncodeError:

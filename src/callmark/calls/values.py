@@ -41,7 +41,7 @@ def without_defaults(arguments: Mapping[str, Any], parameters: Mapping[str, Any]
     With `patterns` they are expected ones, in which `$literal` stands for its value.
     """
     known = properties(parameters)
-    if not known or not _may_be_left_out(arguments, known):
+    if not known or not may_be_left_out(arguments, known):
         return arguments
     needed = required(parameters)
     return {
@@ -117,7 +117,7 @@ def _same_as_text(value: Any, text: str, rule: Rule, patterns: bool = False) -> 
     return not isinstance(read, str) and _same(value, read, rule, patterns)
 
 
-def _may_be_left_out(arguments: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
+def may_be_left_out(arguments: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
     """Whether any of the arguments could equal being left out: told at a glance for nearly every call."""
     for key, value in arguments.items():
         if value is None or value.__class__ is dict:

@@ -10,7 +10,7 @@ from callmark.types import Call, Message, Tool
 class Attempt:
     """One case and what came back for it. Nothing in it changes."""
 
-    __slots__ = ("_by_name", "_pairing", "_perfect", "actual", "expected", "messages", "tools")
+    __slots__ = ("_by_name", "_pairing", "actual", "expected", "messages", "tools")
 
     def __init__(
         self,
@@ -27,7 +27,6 @@ class Attempt:
         self.messages = messages
         self._by_name = by_name
         self._pairing: Pairing | None = None
-        self._perfect: bool | None = None
 
     @property
     def by_name(self) -> Mapping[str, Tool]:
@@ -42,18 +41,6 @@ class Attempt:
         if self._pairing is None:
             self._pairing = pair(self.expected, self.actual, parameters=self.parameters if self.tools else no_schema)
         return self._pairing
-
-    @property
-    def perfect(self) -> bool:
-        """Whether every call has its pair and all arguments agree, by `exact`; nothing expected and nothing made is perfect too."""
-        if self._perfect is None:
-            pairing = self.pairing
-            self._perfect = not (
-                pairing.unpaired_expected
-                or pairing.unpaired_actual
-                or [one for one in pairing.pairs if one.arguments.agree != one.arguments.named]
-            )
-        return self._perfect
 
     def parameters(self, name: str) -> Mapping[str, Any]:
         """The schema of the tool of that name, in any case if there is none in this one; `{}` where none is known."""

@@ -21,11 +21,10 @@ class CallSuite(Struct, frozen=True):
     threshold: float = 1.0
 
     def __call__(self, attempt: Attempt) -> Metrics:
-        if attempt.perfect:
-            return {"score": 1.0, "pass": 1.0}
         calls = len(attempt.expected) + len(attempt.actual)
         credit = 0.0
         for one in attempt.pairing.pairs:
-            credit += SAME_ARGUMENTS if one.arguments.agree == one.arguments.named else OTHER_ARGUMENTS
-        value = round(2 * credit / calls, 6) if calls else 1.0
+            arguments = one.arguments
+            credit += SAME_ARGUMENTS if arguments.agree == arguments.named else OTHER_ARGUMENTS
+        value = 1.0 if 2 * credit == calls else round(2 * credit / calls, 6)
         return {"score": value, "pass": 1.0 if value >= self.threshold else 0.0}

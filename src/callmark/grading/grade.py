@@ -50,7 +50,7 @@ class Grade:
     @property
     def wrong(self) -> bool:
         """Whether there is a fault, told without working it out."""
-        return not self._attempt.perfect
+        return not self._attempt.pairing.perfect
 
     @property
     def faults(self) -> list[Fault]:

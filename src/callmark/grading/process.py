@@ -26,7 +26,7 @@ class ProcessSuite(Struct, frozen=True):
     averaging: Literal["micro", "macro"] = "micro"
 
     def __call__(self, attempt: Attempt) -> Metrics:
-        if attempt.perfect:  # then so is what is left of it without the ignored ones, by the laxer rule too
+        if attempt.pairing.perfect:  # then so is what is left of it without the ignored ones, by the laxer rule too
             return dict.fromkeys(self.metrics, 1.0)
         expected, actual = self.counted(attempt.expected), self.counted(attempt.actual)
         if not expected and not actual:

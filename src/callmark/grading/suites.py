@@ -65,17 +65,24 @@ def suites_of(settings: Settings) -> list[Suite]:
 
 def suite_called(name: str, settings: Settings | None = None) -> Suite:
     """The suite of that name; an unknown name raises `BadInput` with the nearest."""
-    settings = settings or Settings()
+    if name in OWN:
+        return _own(name, settings) if settings else _AS_THEY_COME[name]
+    if ":" in name:
+        return as_suite(_imported(name), name)
+    return _installed(name)
+
+
+def _own(name: str, settings: Settings) -> Suite:
     match name:
         case "call":
             return CallSuite(settings.threshold)
         case "schema":
             return SchemaSuite() if settings.weights is None else SchemaSuite(settings.weights)
-        case "process":
+        case _:
             return ProcessSuite(settings.ignore, settings.averaging)
-    if ":" in name:
-        return as_suite(_imported(name), name)
-    return _installed(name)
+
+
+_AS_THEY_COME = {name: _own(name, Settings()) for name in OWN}
 
 
 def as_suite(given: Any, name: str) -> Suite:
