@@ -17,11 +17,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from data import Row, decode, default_source
-from memory import measure
-
 import callmark
 from callmark.formats.openai import write
+from data import Row, decode, default_source
+from memory import measure
 
 LIMIT = 3.0
 WRONG = 0.25

@@ -28,7 +28,9 @@ def test_no_grades_at_all() -> None:
 
 
 def test_errors_are_counted_and_in_no_number() -> None:
-    summary = summarise(graded(([made("f")], [made("f")]), ([made("f")], "HTTP 503"), ([made("f")], "HTTP 503"), ([made("f")], [made("g")])))
+    summary = summarise(
+        graded(([made("f")], [made("f")]), ([made("f")], "HTTP 503"), ([made("f")], "HTTP 503"), ([made("f")], [made("g")]))
+    )
     assert (summary.cases, summary.graded, summary.scored, summary.errors) == (4, 4, 2, 2)
     assert summary.error_texts == {"HTTP 503": 2}
     assert summary.metrics["call.score"].n == 2

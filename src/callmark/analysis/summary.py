@@ -5,7 +5,7 @@ the trials of one case, are one cluster.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from msgspec import Struct
 
@@ -106,7 +106,8 @@ class Tally:
         elif all(fault.argument is not None for fault in grade.faults):
             self._right_tools += 1
 
-    def summary(self) -> Summary:
+    def summary(self, *, intervals: Collection[str] | None = None) -> Summary:
+        """What the grades come to; `intervals` names the metrics that get one, all of them if not given: they take their time."""
         faults = [
             FaultSummary(kind, counts.total(), [self._example(kind, what, count) for what, count in counts.most_common()])
             for kind, counts in self._faults.items()
@@ -120,7 +121,7 @@ class Tally:
             len(self._clusters),
             self._right,
             self._right_tools,
-            {name: self._estimate(index, name) for index, name in enumerate(self._metrics)},
+            {name: self._estimate(index, name, intervals) for index, name in enumerate(self._metrics)},
             sorted(faults, key=lambda fault: (-fault.count, fault.kind)),
             sorted(tools, key=lambda tool: (tool.score, -tool.n, tool.tool)),
             dict(self._notes.most_common()),
@@ -130,23 +131,26 @@ class Tally:
     def _add_metrics(self, grade: Graded) -> None:
         if not self._metrics:
             self._metrics = tuple(grade.metrics)
-        cluster = self._clusters.setdefault(grade.conversation if grade.conversation is not None else f"\0{grade.case}", [])
-        if not cluster:
-            cluster.extend([0.0] * (len(self._metrics) + 1))
-        for index, name in enumerate(self._metrics):
-            cluster[index] += grade.metrics[name]
-        cluster[-1] += 1
+        name = grade.conversation if grade.conversation is not None else f"\0{grade.case}"
+        values = [*grade.metrics.values(), 1.0]  # in the same order for every grade of a run
+        sums = self._clusters.get(name)
+        self._clusters[name] = values if sums is None else [total + value for total, value in zip(sums, values, strict=True)]
 
     def _add_tools(self, grade: Graded) -> None:
+        if not grade.expected:
+            self._credit(NO_CALL, float(not grade.made))
+            return
         paired = {expected: 1.0 if agrees else 0.5 for expected, _, agrees in grade.pairs}
         for index, name in enumerate(grade.expected):
-            credit = self._tools.setdefault(name, [0.0, 0])
-            credit[0] += paired.get(index, 0.0)
-            credit[1] += 1
-        if not grade.expected:
-            credit = self._tools.setdefault(NO_CALL, [0.0, 0])
-            credit[0] += not grade.made
-            credit[1] += 1
+            self._credit(name, paired.get(index, 0.0))
+
+    def _credit(self, tool: str, credit: float) -> None:
+        known = self._tools.get(tool)
+        if known is None:
+            self._tools[tool] = [credit, 1]
+        else:
+            known[0] += credit
+            known[1] += 1
 
     def _add_fault(self, fault: Fault, grade: Graded) -> None:
         expected = grade.expected[fault.expected_index] if fault.expected_index is not None else None
@@ -166,9 +170,11 @@ class Tally:
     def _example(self, kind: FaultKind, what: str, count: int) -> Example:
         return Example(what, count, self._origins[kind, what, "invented"], self._origins[kind, what, "elsewhere"])
 
-    def _estimate(self, index: int, name: str) -> Estimate:
+    def _estimate(self, index: int, name: str, intervals: Collection[str] | None) -> Estimate:
+        total = sum([sums[index] for sums in self._clusters.values()])
+        if intervals is not None and name not in intervals:
+            return Estimate(self._scored, total / self._scored)
         clusters = Counter((round(sums[index], 9), int(sums[-1])) for sums in self._clusters.values())
-        total = sum(sums[index] for sums in self._clusters.values())
         interval = (wilson if name in RATES else bootstrap)(clusters)
         low, high = interval or (None, None)
         return Estimate(self._scored, total / self._scored, low, high)

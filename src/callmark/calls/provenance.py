@@ -57,6 +57,16 @@ class Sources:
         for index, message in enumerate(messages):
             self.add(index, message)
 
+    def extended(self, messages: Sequence[Message]) -> "Sources":
+        """The sources of these messages; where they begin with those of this one, what was made of them is used again."""
+        again = Sources(messages)
+        known = len(self._ready)
+        if known <= len(again._added) and all(
+            [one[1] is other[1] for one, other in zip(self._added[:known], again._added, strict=False)]  # noqa: C419 - faster
+        ):
+            again._ready = self._ready[:known]
+        return again
+
     def add(self, index: int, message: Message) -> None:
         """Make the message searchable; the assistant's own words are passed over."""
         if message.role in SOURCES and message.text:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from callmark.types import Tool
+from callmark.types import Call, Tool
 
 _COMBINED = ("anyOf", "oneOf", "allOf")
 _NOT_FLAT = frozenset({*_COMBINED, "$ref", "nullable"})
@@ -92,15 +92,20 @@ def _plainly_fits(value: Any, schema: Any) -> bool:
         return False
     for key, child in value.items():
         part = known.get(key)
-        if part is not None and (
-            part.__class__ is not dict
-            or not _NOT_FLAT.isdisjoint(part)
-            or (kind := part.get("type")).__class__ is not str
-            or _CLASSES.get(kind) is not child.__class__
-        ):
-            return False
+        if part is not None and not _is_plainly(child, part):
+            items = part.get("items") if part.__class__ is dict and child.__class__ is list and part.get("type") == "array" else None
+            if items is None or not _NOT_FLAT.isdisjoint(part) or not all([_is_plainly(item, items) for item in child]):  # noqa: C419
+                return False
     needed = schema.get("required")
     return needed is None or (needed.__class__ is list and all([name in value for name in needed]))  # noqa: C419 - faster
+
+
+def _is_plainly(value: Any, schema: Any) -> bool:
+    """Whether a plain value is of the one type that the schema names."""
+    if schema.__class__ is not dict or not _NOT_FLAT.isdisjoint(schema):
+        return False
+    kind = schema.get("type")
+    return kind.__class__ is str and _CLASSES.get(kind) is value.__class__
 
 
 def _fits(value: Any, schema: Any, root: Mapping[str, Any], seen: frozenset[int], *, listed: bool) -> bool:
@@ -160,10 +165,32 @@ def violations(arguments: dict[str, Any], tool: Tool) -> list[tuple[str, str]]:
 
     A schema that does not compile allows everything; `schema_problem` says so.
     """
-    validator = _validator(msgspec.json.encode(tool.parameters)) if tool.parameters else ""
-    if isinstance(validator, str) or validator.is_valid(arguments):
+    return _violations(arguments, _validator(msgspec.json.encode(tool.parameters)) if tool.parameters else "")
+
+
+def _violations(arguments: dict[str, Any], validator: Any) -> list[tuple[str, str]]:
+    if validator.__class__ is str or validator.is_valid(arguments):
         return []
     return [(path_text(error.instance_path), error.message) for error in validator.iter_errors(arguments)]
+
+
+class Schemas:
+    """Tools by name (of two of one name the last), with their compiled validators, which are kept for as long as this is."""
+
+    __slots__ = ("_validators", "by_name")
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self.by_name = {tool.name: tool for tool in tools}
+        self._validators: dict[str, Any] = {}
+
+    def violations(self, call: Call) -> list[tuple[str, str]]:
+        """What the schema of the called tool does not allow in a call; nothing where the tool is not known or the call is malformed."""
+        tool = self.by_name.get(call.name)
+        if tool is None or call.malformed or not tool.parameters:
+            return []
+        if call.name not in self._validators:
+            self._validators[call.name] = _validator(msgspec.json.encode(tool.parameters))
+        return _violations(call.arguments, self._validators[call.name])
 
 
 def schema_problem(tool: Tool) -> str:

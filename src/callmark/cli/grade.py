@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 PARSERS = ("auto", "hermes", "mistral", "llama3", "pythonic", "json")
 WITH_ERRORS = 3  # exit status
+_SHOWN = ("call.score", "call.pass", "process.reliability")  # metrics whose interval stands in the terminal
 
 
 @click.command(name="grade", short_help="Grade predictions, call by call: numbers, faults, the weakest tools.")
@@ -58,22 +59,20 @@ def command(
     """
     from msgspec import structs
 
-    from callmark.analysis.summary import summarise
     from callmark.config import read_settings
     from callmark.running.folder import is_run
-    from callmark.running.graded_run import read_grades
 
     refuse_rejects_alone(reading)
     sys.path.insert(0, os.getcwd())  # where --suite module:name is looked for
     settings = read_settings(config)
     if suites:
         settings = structs.replace(settings, suites=suites)
+    intervals = None if as_json else _SHOWN
     with reading.reader() as reader:
         if is_run(cases) and predictions is None:
-            folder, info = _again(cases, settings, reading, reader, jobs)
+            folder, info, summary = _again(cases, settings, reading, reader, jobs, intervals)
         else:
-            folder, info = _anew(cases, predictions, settings, parse, out, name, reading, reader, jobs)
-    summary = summarise(read_grades(folder))
+            folder, info, summary = _anew(cases, predictions, settings, parse, out, name, reading, reader, jobs, intervals)
     (_print_json if as_json else _show)(folder, info, summary)
     return WITH_ERRORS if summary.errors else 0
 
@@ -88,7 +87,8 @@ def _anew(
     reading: ReadingOptions,
     reader: Reader,
     jobs: int,
-) -> "tuple[RunFolder, RunInfo]":
+    intervals: Collection[str] | None,
+) -> "tuple[RunFolder, RunInfo, Summary]":
     """Grade a file of predictions into a folder of its own."""
     from msgspec import structs
 
@@ -121,14 +121,26 @@ def _anew(
         )
         work = structs.replace(work, answers=found.by_case, in_order=found.in_order)
         with _bar(sum(map(len, found.by_case.values()))) as on_block:
-            info = grade_into(folder, work, found, made=made, dataset=dataset, jobs=jobs, on_bad=reader.on_bad or _never, on_block=on_block)
+            info, summary = grade_into(
+                folder,
+                work,
+                found,
+                made=made,
+                dataset=dataset,
+                jobs=jobs,
+                intervals=intervals,
+                on_bad=reader.on_bad or _never,
+                on_block=on_block,
+            )
     except BaseException:
         discard(folder)
         raise
-    return folder, info
+    return folder, info, summary
 
 
-def _again(path: str, settings: "Settings", reading: ReadingOptions, reader: Reader, jobs: int) -> "tuple[RunFolder, RunInfo]":
+def _again(
+    path: str, settings: "Settings", reading: ReadingOptions, reader: Reader, jobs: int, intervals: Collection[str] | None
+) -> "tuple[RunFolder, RunInfo, Summary]":
     """Grade the predictions of a run again."""
     from callmark.formats.predictions import Predictions
     from callmark.running.answers import answers
@@ -147,7 +159,7 @@ def _again(path: str, settings: "Settings", reading: ReadingOptions, reader: Rea
     tools = folder.to_here(info.dataset.tools) if info.dataset.tools else None
     work = Work(file, settings, found.by_case, found.in_order, info.dataset.dialect, tools, reading.skip_bad)
     with _bar(info.cases) as on_block:
-        graded = grade_into(
+        graded, summary = grade_into(
             folder,
             work,
             found,
@@ -155,10 +167,11 @@ def _again(path: str, settings: "Settings", reading: ReadingOptions, reader: Rea
             dataset=info.dataset,
             before=info,
             jobs=jobs,
+            intervals=intervals,
             on_bad=reader.on_bad or _never,
             on_block=on_block,
         )
-    return folder, graded
+    return folder, graded, summary
 
 
 def _kept(cases: str, copy: str) -> str:

@@ -28,7 +28,7 @@ SCORES = {  # our name of a metric, and the document's
 }
 _NO_SCENARIO = (
     b',"inputs.description":"","inputs.scenarioType":"","inputs.instructions":"","inputs.task_completion_condition":""'
-    b',"inputs.expected_function_calls":'
+    b',"inputs.expected_function_calls":['
 )
 
 _encode = msgspec.json.Encoder().encode
@@ -72,21 +72,23 @@ def result_row(
 
 def _decision_point(case: Case, prediction: Prediction, metrics: Mapping[str, Any]) -> bytes:
     """The row of a decision point, as fast as can be: there may be very many, and most of the document's fields are empty."""
-    expected = [_expected_call(call) for call in case.expected]
-    made = [_call(call, call.arguments) for call in prediction.calls]
-    scores = {_output_name(name): value for name, value in metrics.items()}
-    return b"".join(
-        (
-            b'{"inputs.id":',
-            _encode(case.id),
-            _NO_SCENARIO,
-            _encode(expected),
-            b',"outputs.function_calls":',
-            _encode(made),
-            b',"outputs.chat_history":[],"outputs.error_message":null,',
-            _encode(scores)[1:],
-        )
+    expected = b",".join([_call_json(call, expected=True) for call in case.expected])
+    made = b",".join([_call_json(call) for call in prediction.calls])
+    scores = _encode({_output_name(name): value for name, value in metrics.items()})[1:]
+    return b'{"inputs.id":%b%b%b],"outputs.function_calls":[%b],"outputs.chat_history":[],"outputs.error_message":null,%b' % (
+        _encode(case.id),
+        _NO_SCENARIO,
+        expected,
+        made,
+        scores,
     )
+
+
+def _call_json(call: Call, *, expected: bool = False) -> bytes:
+    arguments = _encode(call.text if call.malformed else call.arguments)
+    if expected and b"*" in arguments:
+        return _encode(_expected_call(call))
+    return b'{"functionName":%b,"arguments":%b}' % (_encode(call.name), arguments)
 
 
 @cache

@@ -18,7 +18,7 @@ above, no choices. Structured calls are kept; where the structure says that ther
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from msgspec import Raw, Struct, structs
@@ -33,6 +33,7 @@ from callmark.formats.problems import explain
 from callmark.formats.responses import (
     Fields,
     Said,
+    UsualCall,
     decode_fields,
     error_in,
     error_text,
@@ -44,6 +45,7 @@ from callmark.formats.responses import (
     said_in_messages,
     shown_keys,
     text_in,
+    usual_call,
 )
 from callmark.formats.rows import Rows
 from callmark.formats.surrogates import with_surrogate, written_out
@@ -75,6 +77,14 @@ class _Item(Struct, gc=False):
     item: Raw = NOTHING
 
 
+class _UsualRow(Struct, gc=False, forbid_unknown_fields=True):
+    """A row as nearly every file has it, decoded in one go; any other goes the longer way."""
+
+    id: str
+    tool_calls: list[UsualCall] | None = None
+    output_tools: list[UsualCall] | None = None
+
+
 class _Response(Struct, gc=False):
     status_code: int | None = None
     body: Raw = NOTHING
@@ -86,6 +96,7 @@ class _Results(Struct, gc=False):
     case: Raw = NOTHING
 
 
+_decode_usual = msgspec.json.Decoder(_UsualRow).decode
 _decode_item = msgspec.json.Decoder(_Item).decode
 _decode_response = msgspec.json.Decoder(_Response).decode
 _decode_results = msgspec.json.Decoder(_Results).decode
@@ -208,7 +219,23 @@ def _result_rows(row: bytes) -> list[Raw] | None:
     return results.rows if results.id is NOTHING and results.case is NOTHING else None
 
 
+def _usual(row: bytes) -> Answer | None:
+    """The answer of a usual row; None for any other."""
+    try:
+        wire = _decode_usual(row)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    found = wire.tool_calls or wire.output_tools
+    if not wire.id or not found or (wire.tool_calls and wire.output_tools) or wire.id.startswith(_API_IDS):
+        return None
+    calls = [usual_call(call, own=False) for call in found]
+    return None if None in calls else Answer(Prediction(wire.id, 0, tuple(cast("list[Call]", calls))), wire.id, None, False)
+
+
 def _read(row: bytes, parse: Dialect | None, whole: bool) -> Answer:
+    usual = _usual(row)
+    if usual is not None:
+        return usual
     fields: Fields = {}
     if row.startswith(b"{") or not row.lstrip().startswith(b'"'):
         fields = decode_fields(row)

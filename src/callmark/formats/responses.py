@@ -63,7 +63,7 @@ class _Function(Struct, gc=False):
     arguments: str
 
 
-class _UsualCall(Struct, gc=False, forbid_unknown_fields=True):
+class UsualCall(Struct, gc=False, forbid_unknown_fields=True):
     """A call as nearly every API writes it, or as callmark does; any other shape goes the longer way."""
 
     function: _Function | None = None
@@ -80,8 +80,8 @@ decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_messages = msgspec.json.Decoder(list[dict[str, Raw]]).decode
 _decode_calls = msgspec.json.Decoder(list[Raw] | dict[str, Raw] | None).decode
 _decode_list = msgspec.json.Decoder(list[Raw]).decode
-_decode_usual = msgspec.json.Decoder(list[_UsualCall]).decode
-_decode_usual_call = msgspec.json.Decoder(_UsualCall).decode
+_decode_usual = msgspec.json.Decoder(list[UsualCall]).decode
+_decode_usual_call = msgspec.json.Decoder(UsualCall).decode
 _decode_text = msgspec.json.Decoder(str).decode
 _decode = msgspec.json.Decoder().decode
 
@@ -150,7 +150,7 @@ def call_list(raw: Raw | bytes, field: str) -> tuple[Call, ...]:
     """The calls of a list in any shape: null is none, a single object is a list of one, a JSON string of either is read through."""
     own = field == "calls"
     try:
-        calls = [_usual_call(wire, own=own) for wire in _decode_usual(raw)]
+        calls = [usual_call(wire, own=own) for wire in _decode_usual(raw)]
         if None not in calls:
             return tuple(cast("list[Call]", calls))
     except msgspec.MsgspecError:
@@ -248,7 +248,7 @@ def _calls_in(fields: Fields) -> tuple[Call, ...] | None:
     return found
 
 
-def _usual_call(wire: _UsualCall, *, own: bool) -> Call | None:
+def usual_call(wire: UsualCall, *, own: bool) -> Call | None:
     """The call; None where it is in another shape after all. Only callmark's own rows say what is malformed."""
     if wire.function is not None:
         return named_call(wire.function.name, wire.function.arguments, wire.id)
@@ -264,7 +264,7 @@ def _usual_call(wire: _UsualCall, *, own: bool) -> Call | None:
 def _any_call(text: bytes, *, own: bool) -> Call:
     if own and b'"malformed"' in text:
         try:
-            return _usual_call(_decode_usual_call(text), own=own) or read_call_text(text)
+            return usual_call(_decode_usual_call(text), own=own) or read_call_text(text)
         except msgspec.MsgspecError:
             pass
     return read_call_text(text)

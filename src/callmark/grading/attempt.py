@@ -4,13 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from callmark.calls.pairing import Pairing, no_schema, pair
+from callmark.calls.provenance import Sources
+from callmark.calls.schema import Schemas
 from callmark.types import Call, Message, Tool
 
 
 class Attempt:
     """One case and what came back for it. Nothing in it changes."""
 
-    __slots__ = ("_by_name", "_pairing", "actual", "expected", "messages", "tools")
+    __slots__ = ("_earlier", "_pairing", "_schemas", "_sources", "actual", "expected", "messages", "tools")
 
     def __init__(
         self,
@@ -19,21 +21,35 @@ class Attempt:
         *,
         tools: Sequence[Tool] = (),
         messages: Sequence[Message] = (),
-        by_name: Mapping[str, Tool] | None = None,
+        schemas: Schemas | None = None,
+        earlier: Sources | None = None,
     ) -> None:
         self.expected = expected
         self.actual = actual
         self.tools = tools
         self.messages = messages
-        self._by_name = by_name
+        self._schemas = schemas
+        self._earlier = earlier
+        self._sources: Sources | None = None
         self._pairing: Pairing | None = None
 
     @property
-    def by_name(self) -> Mapping[str, Tool]:
-        """Each tool by its name; who grades many attempts with the same tools hands it over."""
-        if self._by_name is None:
-            self._by_name = tools_by_name(self.tools)
-        return self._by_name
+    def schemas(self) -> Schemas:
+        """The tools by name; who grades many attempts with the same tools hands it over."""
+        if self._schemas is None:
+            self._schemas = Schemas(self.tools)
+        return self._schemas
+
+    @property
+    def sources(self) -> Sources:
+        """Where a value may have come from; `earlier`, those of another attempt, spares work where the talk began in the same way."""
+        if self._sources is None:
+            self._sources = self._earlier.extended(self.messages) if self._earlier else Sources(self.messages)
+        return self._sources
+
+    @property
+    def sources_if_known(self) -> Sources | None:
+        return self._sources
 
     @property
     def pairing(self) -> Pairing:
@@ -46,13 +62,8 @@ class Attempt:
         """The schema of the tool of that name, in any case if there is none in this one; `{}` where none is known."""
         if not self.tools:
             return {}
-        found = self.by_name.get(name)
+        found = self.schemas.by_name.get(name)
         if found is None:
             folded = name.casefold()
-            found = next((tool for tool in self.by_name.values() if tool.name.casefold() == folded), None)
+            found = next((tool for tool in self.schemas.by_name.values() if tool.name.casefold() == folded), None)
         return found.parameters if found is not None else {}
-
-
-def tools_by_name(tools: Sequence[Tool]) -> dict[str, Tool]:
-    """Each tool by its name; of two of one name the last."""
-    return {tool.name: tool for tool in tools}

@@ -13,8 +13,8 @@ from msgspec import structs
 
 from callmark.calls.matchers import is_matcher, recorded
 from callmark.calls.pairing import Pair
-from callmark.calls.provenance import DERIVED, Sources, needing_source, plainly_stand
-from callmark.calls.schema import properties, required, types_fit, violations
+from callmark.calls.provenance import DERIVED, needing_source, plainly_stand
+from callmark.calls.schema import properties, required, types_fit
 from callmark.calls.strict import dump
 from callmark.calls.values import agrees, exact
 from callmark.grading.attempt import Attempt
@@ -23,17 +23,17 @@ from callmark.grading.schema import SchemaSuite
 from callmark.types import Call, Fault, FaultKind, Note
 
 _WHOLE = ("call", "schema", "process")
+_SCHEMA, _PROCESS = SchemaSuite(), ProcessSuite()
 
 
 def faults(attempt: Attempt, *, process: ProcessSuite | None = None) -> list[Fault]:
     """Every fault, those of calls first, then those of arguments."""
-    found = list(_calls(attempt, process or ProcessSuite()))
+    found = list(_calls(attempt, process or _PROCESS))
     if any(not one.agrees for one in attempt.pairing.pairs):
-        sources = Sources(attempt.messages)
         for one in attempt.pairing.pairs:
             if not one.agrees:
-                found += _arguments(attempt, one, sources)
-    if found and all(SchemaSuite().holds(attempt)):  # it could run all the same
+                found += _arguments(attempt, one)
+    if found and all(_SCHEMA.holds(attempt)):  # it could run all the same
         found = [structs.replace(one, suites=tuple(name for name in one.suites if name != "schema")) for one in found]
     return found
 
@@ -44,21 +44,16 @@ def notes(attempt: Attempt) -> list[Note]:
     pairs = attempt.pairing.pairs
     if len(pairs) > 1 and any(after.actual < before.actual for before, after in pairwise(pairs)):
         found.append(Note("wrong_order", "the calls were made in another order than expected"))
-    listed = attempt.by_name
-    sources: Sources | None = None
     for one in pairs:
         call = attempt.actual[one.actual]
         if one.agrees and attempt.messages and call.name not in DERIVED and not plainly_stand(call.arguments, attempt.messages):
-            sources = sources or Sources(attempt.messages)
             for path, value in needing_source(call, attempt.parameters(call.name)):
-                if sources.find(value) is None:
+                if attempt.sources.find(value) is None:
                     sentence = f"{path} = {dump(value)} is right, but stands nowhere in the conversation"
                     found.append(Note("invented_value", sentence, one.actual, path))
     for index, call in enumerate(attempt.actual):
-        if call.name in listed and not call.malformed:
-            found += [
-                Note("schema_violation", problem, index, path or None) for path, problem in violations(call.arguments, listed[call.name])
-            ]
+        for path, problem in attempt.schemas.violations(call):
+            found.append(Note("schema_violation", problem, index, path or None))
     if not attempt.tools and attempt.expected and attempt.actual:
         found.append(Note("no_schema", "no tool is known: parameters were compared with the expected ones instead of with a schema"))
     return found
@@ -103,7 +98,7 @@ def _calls(attempt: Attempt, process: ProcessSuite) -> Iterator[Fault]:
             yield fault(kind, None, other, _WHOLE if first else ("call", "process"))
 
 
-def _arguments(attempt: Attempt, one: Pair, sources: Sources) -> Iterator[Fault]:
+def _arguments(attempt: Attempt, one: Pair) -> Iterator[Fault]:
     expected, made = attempt.expected[one.expected], attempt.actual[one.actual]
     schema = attempt.parameters(made.name)
     known, needed = properties(schema), required(schema)
@@ -124,14 +119,14 @@ def _arguments(attempt: Attempt, one: Pair, sources: Sources) -> Iterator[Fault]
         other_type = key not in known and not is_matcher(plain) and _json_type(plain) != _json_type(value)
         kind: FaultKind = "wrong_type" if misfits or other_type else "wrong_value"
         found = fault(kind, key, in_schema=misfits, in_process=not agrees(wanted, value, "similar"))
-        yield _with_origin(found, Call(made.name, {key: value}), attempt, sources)
+        yield _with_origin(found, Call(made.name, {key: value}), attempt)
 
 
-def _with_origin(fault: Fault, call: Call, attempt: Attempt, sources: Sources) -> Fault:
+def _with_origin(fault: Fault, call: Call, attempt: Attempt) -> Fault:
     """The fault with where its value came from, if anything in it needs a source and there is a conversation to look in."""
     if not attempt.messages or call.name in DERIVED:
         return fault
-    found = [sources.find(value) for _, value in needing_source(call, attempt.parameters(call.name))]
+    found = [attempt.sources.find(value) for _, value in needing_source(call, attempt.parameters(call.name))]
     if not found:
         return fault
     if any(source is None for source in found):

@@ -3,12 +3,14 @@
 Where a case has alternatives, further lists of calls that are right too, the one with the best `call.score` counts, ties to the first.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from callmark.calls.expected import read_all_expected
 from callmark.calls.messages import read_messages
 from callmark.calls.pairing import Pair
+from callmark.calls.provenance import Sources
+from callmark.calls.schema import Schemas
 from callmark.calls.shapes import read_calls
 from callmark.calls.strict import dump
 from callmark.calls.toolsets import read_tools
@@ -16,11 +18,8 @@ from callmark.grading.attempt import Attempt
 from callmark.grading.call import CallSuite
 from callmark.grading.faults import faults, notes
 from callmark.grading.process import ProcessSuite
-from callmark.grading.schema import SchemaSuite
-from callmark.grading.suites import OWN, Suite, checked, suite_called
-from callmark.types import Call, Fault, Message, Note, Tool
-
-_OWN = (CallSuite, SchemaSuite, ProcessSuite)
+from callmark.grading.suites import OWN, OWN_TYPES, Suite, checked, suite_called
+from callmark.types import Call, Fault, Message, Metrics, Note, Tool
 
 
 class Grade:
@@ -29,19 +28,13 @@ class Grade:
     `alternative` says which of the right answers counted: 0 for the expected one, 1 for the first alternative.
     """
 
-    __slots__ = ("_attempt", "_process", "alternative", "metrics")
+    __slots__ = ("_attempt", "_suites", "alternative", "metrics")
 
-    def __init__(self, attempt: Attempt, suites: Sequence[Suite], alternative: int = 0) -> None:
+    def __init__(self, attempt: Attempt, suites: Sequence[Suite], alternative: int = 0, metrics: Metrics | None = None) -> None:
         self._attempt = attempt
-        self._process: ProcessSuite | None = None
+        self._suites = suites
         self.alternative = alternative
-        self.metrics: dict[str, float] = {}
-        for suite in suites:
-            if isinstance(suite, ProcessSuite):
-                self._process = suite
-            numbers = suite(attempt) if isinstance(suite, _OWN) else checked(suite, attempt)
-            for key, value in numbers.items():
-                self.metrics[f"{suite.name}.{key}"] = value
+        self.metrics: Metrics = measure(attempt, suites) if metrics is None else metrics
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
@@ -53,8 +46,13 @@ class Grade:
         return not self._attempt.pairing.perfect
 
     @property
+    def sources(self) -> Sources | None:
+        """What was made of the talk to find where values came from; None where nothing was."""
+        return self._attempt.sources_if_known
+
+    @property
     def faults(self) -> list[Fault]:
-        return faults(self._attempt, process=self._process)
+        return faults(self._attempt, process=next((suite for suite in self._suites if isinstance(suite, ProcessSuite)), None))
 
     @property
     def notes(self) -> list[Note]:
@@ -64,6 +62,16 @@ class Grade:
         numbers = "  ".join(f"{name} {value:.3g}" for name, value in self.metrics.items())
         other = f"  by alternative {self.alternative}" if self.alternative else ""
         return "\n".join([f"Grade({numbers}){other}", *(f"  {sentence(fault)}" for fault in self.faults)])
+
+
+def measure(attempt: Attempt, suites: Sequence[Suite]) -> Metrics:
+    """What the suites say of an attempt, under flat names."""
+    metrics: Metrics = {}
+    for suite in suites:
+        numbers = suite(attempt) if isinstance(suite, OWN_TYPES) else checked(suite, attempt)
+        for key, value in numbers.items():
+            metrics[f"{suite.name}.{key}"] = value
+    return metrics
 
 
 def grade(
@@ -93,12 +101,13 @@ def best_attempt(
     *,
     tools: Sequence[Tool] = (),
     messages: Sequence[Message] = (),
-    by_name: Mapping[str, Tool] | None = None,
+    schemas: Schemas | None = None,
+    earlier: Sources | None = None,
 ) -> tuple[Attempt, int]:
     """The attempt against that list of calls which gives the best `call.score`, ties to the first; and which it was."""
-    attempts = [Attempt(expected, actual, tools=tools, messages=messages, by_name=by_name) for expected in right]
-    if len(attempts) == 1:
-        return attempts[0], 0
+    if len(right) == 1:
+        return Attempt(right[0], actual, tools=tools, messages=messages, schemas=schemas, earlier=earlier), 0
+    attempts = [Attempt(expected, actual, tools=tools, messages=messages, schemas=schemas, earlier=earlier) for expected in right]
     scores = [CallSuite()(attempt)["score"] for attempt in attempts]
     which = scores.index(max(scores))
     return attempts[which], which

@@ -5,14 +5,21 @@ An error (SPEC's word for what is not the model's doing) has no numbers: it is k
 
 from collections import Counter
 
-from msgspec import Struct
+import msgspec
+from msgspec import Struct, to_builtins
 
+from callmark.calls.provenance import Sources
 from callmark.calls.rules import apply, match_rules
+from callmark.calls.schema import Schemas
+from callmark.calls.strict import dump
 from callmark.errors import BadInput
-from callmark.grading.attempt import tools_by_name
-from callmark.grading.grade import Grade, best_attempt
-from callmark.grading.suites import Settings, suites_of
+from callmark.grading.attempt import Attempt
+from callmark.grading.grade import Grade, best_attempt, measure
+from callmark.grading.schema import SchemaSuite
+from callmark.grading.suites import OWN_TYPES, Settings, suites_of
 from callmark.types import Call, Case, Fault, Metrics, Note, Prediction, Tool
+
+_encode = msgspec.json.Encoder().encode
 
 
 class Graded(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -36,6 +43,22 @@ class Graded(Struct, frozen=True, gc=False, omit_defaults=True):
     group: str | None = None
 
 
+_decode = msgspec.json.Decoder(Graded).decode
+
+
+def grade_line(grade: Graded) -> bytes:
+    """The grade as JSON."""
+    try:
+        return _encode(grade)
+    except (OverflowError, ValueError, RecursionError):  # a value in a fault that only Python's own JSON writes
+        return dump(to_builtins(grade)).encode()
+
+
+def read_grade(line: bytes) -> Graded:
+    """The grade of such a line; anything else raises msgspec's errors."""
+    return _decode(line)
+
+
 class Grader:
     """`touched` counts the arguments that each rule of `[match]` has touched so far."""
 
@@ -43,7 +66,11 @@ class Grader:
         self.suites = suites_of(settings)
         self._rules = match_rules(settings.match)
         self._tools: tuple[Tool, ...] = ()
-        self._by_name: dict[str, Tool] = {}
+        self._schemas = Schemas(())
+        self._sources = Sources()
+        # what the suites say of a perfect attempt depends on nothing but whether it could run
+        self._schema = next((suite for suite in self.suites if isinstance(suite, SchemaSuite)), None)
+        self._perfect: dict[object, Metrics] | None = {} if all(isinstance(suite, OWN_TYPES) for suite in self.suites) else None
         self.touched: Counter[str] = Counter({rule.pattern: 0 for rule in self._rules})
 
     @property
@@ -57,40 +84,17 @@ class Grader:
 
     def record(self, case: Case, predictions: list[Prediction]) -> list[Graded]:
         """A record for each prediction; where there is none, one that says so."""
-        source = case.source
-        conversation, message = (source.conversation, source.message) if source else (None, None)
-
-        def error(trial: int, text: str) -> Graded:
-            names = tuple([call.name for call in case.expected])
-            return Graded(case.id, trial, text, {}, names, (), (), (), (), 0, conversation, message, case.scenario_type, case.group)
-
         if not predictions:
-            return [error(0, "no prediction")]
+            return [_record(case, Prediction(case.id, error="no prediction"), case.expected)]
         right = self._right(case)
         records = []
         for prediction in predictions:
             if prediction.error:
-                records.append(error(prediction.trial, prediction.error))
-                continue
-            grade = self._grade(right, case, prediction.calls)
-            records.append(
-                Graded(
-                    case.id,
-                    prediction.trial,
-                    "",
-                    grade.metrics,
-                    tuple([call.name for call in right[grade.alternative]]),
-                    tuple([call.name for call in prediction.calls]),
-                    tuple([(one.expected, one.actual, one.agrees) for one in grade.pairs]),
-                    tuple(grade.faults) if grade.wrong else (),
-                    tuple(grade.notes),
-                    grade.alternative,
-                    conversation,
-                    message,
-                    case.scenario_type,
-                    case.group,
-                )
-            )
+                records.append(_record(case, prediction, case.expected))
+            else:
+                grade = self._grade(right, case, prediction.calls)
+                records.append(_record(case, prediction, right[grade.alternative], grade))
+                self._sources = grade.sources or self._sources
         return records
 
     def _right(self, case: Case) -> list[tuple[Call, ...]]:
@@ -100,9 +104,38 @@ class Grader:
 
     def _grade(self, right: list[tuple[Call, ...]], case: Case, calls: tuple[Call, ...]) -> Grade:
         if case.tools is not self._tools:
-            self._tools, self._by_name = case.tools, tools_by_name(case.tools)
-        attempt, which = best_attempt(right, calls, tools=case.tools, messages=case.messages, by_name=self._by_name)
+            self._tools, self._schemas = case.tools, Schemas(case.tools)
+        attempt, which = best_attempt(right, calls, tools=case.tools, messages=case.messages, schemas=self._schemas, earlier=self._sources)
         try:
-            return Grade(attempt, self.suites, which)
+            return Grade(attempt, self.suites, which, self._measured(attempt))
         except BadInput as error:
             raise BadInput(f"case {case.id}: {error}", error.hint) from error
+
+    def _measured(self, attempt: Attempt) -> Metrics:
+        if self._perfect is None or not attempt.pairing.perfect:
+            return measure(attempt, self.suites)
+        runs = self._schema.holds(attempt) if self._schema else None
+        if runs not in self._perfect:
+            self._perfect[runs] = measure(attempt, self.suites)
+        return self._perfect[runs]
+
+
+def _record(case: Case, prediction: Prediction, expected: tuple[Call, ...], grade: Grade | None = None) -> Graded:
+    """What is written down of a case and a prediction: its grade, or, without one, its error."""
+    source = case.source
+    return Graded(
+        case.id,
+        prediction.trial,
+        prediction.error,
+        grade.metrics if grade else {},
+        tuple([call.name for call in expected]),
+        tuple([call.name for call in prediction.calls]) if grade else (),
+        tuple([(one.expected, one.actual, one.agrees) for one in grade.pairs]) if grade else (),
+        tuple(grade.faults) if grade and grade.wrong else (),
+        tuple(grade.notes) if grade else (),
+        grade.alternative if grade else 0,
+        source.conversation if source else None,
+        source.message if source else None,
+        case.scenario_type,
+        case.group,
+    )

@@ -5,6 +5,7 @@ all 1. No pair otherwise: all 0. No arguments on a side: 1. Never rounded.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import ClassVar, Literal
 
 from msgspec import Struct
@@ -52,7 +53,12 @@ class ProcessSuite(Struct, frozen=True):
         return [call for call in calls if not self.ignores(call.name)]
 
     def ignores(self, name: str) -> bool:
-        return any(fits_glob(glob.casefold(), name.casefold()) for glob in self.ignore)
+        return _ignores(self.ignore, name)
+
+
+@lru_cache(maxsize=4096)
+def _ignores(ignore: tuple[str, ...], name: str) -> bool:
+    return any(fits_glob(glob.casefold(), name.casefold()) for glob in ignore)
 
 
 def _share(part: int, whole: int) -> float:

@@ -98,5 +98,5 @@ def _could_run(attempt: Attempt, expected: Call, made: Call) -> bool:
         return False
     if not attempt.tools:
         return not expected.malformed and compare(expected.arguments, made.arguments).all_agree
-    tool = attempt.by_name.get(made.name)
+    tool = attempt.schemas.by_name.get(made.name)
     return tool is not None and types_fit(made.arguments, tool.parameters, tool.parameters)

@@ -24,6 +24,7 @@ from callmark.types import Call
 from callmark.wording import nearest
 
 OWN = ("call", "schema", "process")
+OWN_TYPES = (CallSuite, SchemaSuite, ProcessSuite)
 GROUP = "callmark.suites"
 
 

