@@ -3,9 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+PEERS := .venv-peers
+PEER_PIP := -m pip --disable-pip-version-check -q install
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench proof picture clean
+.PHONY: help demo test lint bench bench-peers parity proof picture clean
 
 help:            ## what can be made here
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -34,18 +36,41 @@ lint: $(VENV)/developed            ## style, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Each peer in an environment of its own, at the version that the comparison was made with.
+$(PEERS)/%/installed:
+	@echo "installing $* …"
+	@$(PYTHON) -m venv $(PEERS)/$*
+	@$(PEERS)/$*/bin/python $(PEER_PIP) $(PEER_$*)
+	@touch $@
+
+PEER_deepfabric := deepfabric==4.13.0
+PEER_azure := azure-ai-evaluation==1.18.10 .
+PEER_bfcl := --no-deps bfcl-eval==2026.3.23
+PEER_agentevals := agentevals==0.0.9
+PEER_adk := google-adk==2.13.0
+
 bench: $(VENV)/developed           ## ratios against the floor, in one run
 	$(BIN)/python benchmarks/data.py
+	$(BIN)/python benchmarks/grading.py
+	$(BIN)/python benchmarks/grade_files.py
 
-proof: $(VENV)/developed           ## what takes longer: a 2 GB file, memory, many examples
-	$(BIN)/python benchmarks/startup.py
-	$(BIN)/python benchmarks/data.py
-	$(BIN)/python benchmarks/memory.py
-	$(BIN)/python benchmarks/grader_agreement.py
-	HYPOTHESIS_PROFILE=proof $(BIN)/python -m pytest -m laws -o timeout=1800
+bench-peers: $(VENV)/developed $(PEERS)/bfcl/installed $(PEERS)/agentevals/installed $(PEERS)/adk/installed   ## grading beside BFCL, agentevals and google-adk
+	$(BIN)/python benchmarks/grading.py --bfcl $(PEERS)/bfcl/bin/python --agentevals $(PEERS)/agentevals/bin/python --adk $(PEERS)/adk/bin/python
+
+parity: $(VENV)/developed $(PEERS)/deepfabric/installed $(PEERS)/azure/installed   ## the same numbers as document 002's own package, and inside azure's evaluate()
+	$(BIN)/python benchmarks/parity.py --peer $(PEERS)/deepfabric/bin/python
+	$(BIN)/python benchmarks/azure.py --peer $(PEERS)/azure/bin/python
+
+# Everything is run, whatever came before it did; the status is 1 when anything was not held.
+PROOFS := startup data memory grader_agreement grading grade_files
+proof: $(VENV)/developed           ## what takes longer: a 2 GB file, memory, many examples, peers
+	@status=0; for proof in $(PROOFS); do \
+	  echo "$$ python benchmarks/$$proof.py"; $(BIN)/python benchmarks/$$proof.py || status=1; done; \
+	HYPOTHESIS_PROFILE=proof $(BIN)/python -m pytest -m laws -o timeout=1800 || status=1; \
+	$(MAKE) --no-print-directory bench-peers parity || status=1; exit $$status
 
 picture: $(VENV)/installed         ## the README's picture, made anew
 	$(BIN)/python docs/picture.py
 
 clean:           ## remove what was made
-	rm -rf $(VENV) callmark-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) callmark-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

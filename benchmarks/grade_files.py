@@ -111,16 +111,15 @@ def report(folder: Path, repeat: int, size: int, rows: int) -> int:
         print(f"  {name:22} {seconds:6.2f} s{most}  {net / best['floor']:5.2f} x floor{limit}")
     each = (best["grade"] - best["start-up"]) / rows * 1e6
     faster = best["grade --jobs 2"] < best["grade"]
-    print(
-        f"  {each:.0f} µs a case; --jobs 2 is {'faster: held' if faster else 'NOT FASTER'} ({best['grade'] / best['grade --jobs 2']:.2f} times)"
-    )
+    verdict = "faster: held" if faster else "NOT FASTER"
+    print(f"  {each:.0f} µs a case; --jobs 2 is {verdict} ({best['grade'] / best['grade --jobs 2']:.2f} times)")
     return 0 if faster and (best["grade"] - best["start-up"]) / best["floor"] <= LIMIT else 1
 
 
 def graded(folder: Path, cases: str, predictions: str, *more: str) -> tuple[float, float]:
     """The seconds and the most memory of one `callmark grade`."""
     arguments = ["grade", str(folder / f"{cases}.jsonl"), "-p", str(folder / f"{cases}-{predictions}.jsonl"), "-o", str(folder / "runs")]
-    most, seconds = measure([*arguments, "--json", *more])
+    most, seconds = measure([*arguments, *more])
     return seconds, most
 
 

@@ -3,8 +3,8 @@
 import random
 
 import pytest
-from scipy.stats import bootstrap as scipy_bootstrap
 from scipy.stats import binomtest
+from scipy.stats import bootstrap as scipy_bootstrap
 
 from callmark.analysis.intervals import bootstrap, effective_size, wilson
 

@@ -8,9 +8,9 @@ from callmark import grade
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
 from callmark.grading.call import CallSuite
-from callmark.grading.suites import suite_called
 from callmark.grading.process import ProcessSuite
 from callmark.grading.schema import SchemaSuite, band, weights
+from callmark.grading.suites import suite_called
 from callmark.types import Call, Tool
 from tests.rows import made
 
