@@ -78,12 +78,12 @@ def types_fit(value: Any, schema: Any, root: Mapping[str, Any]) -> bool:
     Values, enums and patterns are not looked at; unknown keys and unknown type words are let through.
     """
     try:
-        return _plainly_fits(value, schema) or _fits(value, schema, root, frozenset(), listed=False)
+        return plainly_fits(value, schema) or _fits(value, schema, root, frozenset(), listed=False)
     except RecursionError:  # a schema deeper than any that people write
         return False
 
 
-def _plainly_fits(value: Any, schema: Any) -> bool:
+def plainly_fits(value: Any, schema: Any) -> bool:
     """Whether everything fits that can be told at a glance: the flat schema that nearly every tool has. False says nothing."""
     if value.__class__ is not dict or schema.__class__ is not dict or not _NOT_FLAT.isdisjoint(schema):
         return False

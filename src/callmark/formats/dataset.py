@@ -164,8 +164,6 @@ class Dataset:
     def _read(self, place: Place, row: bytes) -> Conversation | None:
         """The row's conversation, or None for a bad row that was handed over."""
         try:
-            if not row.isascii():
-                row.decode()
             conversation = self.dialect.read(row, place, self._reading)
         except (ValueError, RecursionError, BadInput) as error:
             mended = written_out(row)

@@ -40,3 +40,9 @@ def row_id(given: object, place: Place) -> str:
     if isinstance(given, int) and not isinstance(given, bool):
         return str(given)
     return str(place.number)
+
+
+def check_text(row: bytes) -> None:
+    """Refuse a row that is not UTF-8: what a typed decode skips it does not look at."""
+    if not row.isascii():
+        row.decode()

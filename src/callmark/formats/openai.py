@@ -14,7 +14,7 @@ from callmark.calls.expected import read_expected_text
 from callmark.calls.messages import NOTHING, AnyMessage, UsualMessage, call_text, expected_texts, field_problem, message_texts, messages_of
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
-from callmark.formats.dialect import Dialect, Reading, row_id
+from callmark.formats.dialect import Dialect, Reading, check_text, row_id
 from callmark.formats.repeats import Shortened
 from callmark.types import Call, Case, Conversation, Original, Place, Source, Text
 
@@ -25,16 +25,17 @@ class _Fields(Struct, gc=False):
     id: Any = None
     item: Raw = NOTHING
     expected_output: Raw = NOTHING
-    source: Any = None
     group: Any = None
 
 
 class _UsualRow(_Fields, gc=False):
     messages: list[UsualMessage] | None = None
+    source: Source | str | int | float | bool | None = None
 
 
 class _AnyRow(_Fields, gc=False):
     messages: list[AnyMessage] | None = None
+    source: Any = None
 
 
 class _Expected(Struct):
@@ -59,12 +60,15 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
     shorter = reading.repeats.shorten(row)
     if shorter is not None:
         wire = _decode_or_none(shorter.body)
+        check_text(shorter.body if shorter.body.isascii() else row)
+    else:
+        check_text(row)
     if wire is not None and shorter is not None and wire.messages is not None and (not shorter.from_middle or _are_own(wire, shorter)):
         raw_tools, tools = reading.repeats.tools
         messages = messages_of(wire.messages)
         if shorter.from_middle:
             messages = (*shorter.messages, *messages)
-            reading.repeats.remember(row, messages)
+            reading.repeats.remember(row, shorter, messages)
         else:
             body = shorter.body
     else:
@@ -166,6 +170,8 @@ def _expected(text: Raw) -> tuple[list[Raw], list[list[Raw]]]:
 
 def _source(given: Any) -> Source | None:
     """Where our own records were cut from; somebody else's `source` may be anything."""
+    if isinstance(given, Source):
+        return given
     try:
         return msgspec.convert(given, Source)
     except msgspec.ValidationError:

@@ -21,8 +21,10 @@ class Shortened(Struct, frozen=True, gc=False):
     """A row less what it repeats: its tools, taken out of its middle or off its end, and the first of its messages."""
 
     body: bytes
-    from_middle: bool
-    messages: tuple[Message, ...]
+    from_middle: bool = False
+    messages: tuple[Message, ...] = ()
+    begin: int = 0  # where the row's messages stand in it, all of them; 0 where that is not known
+    end: int = 0
 
 
 class Repeats:
@@ -40,17 +42,26 @@ class Repeats:
         if not self._piece:
             return None
         if not self._before:
-            return Shortened(row[: -len(self._piece)] + b"}", False, ()) if row.endswith(self._piece) else None
+            return Shortened(row[: -len(self._piece)] + b"}") if row.endswith(self._piece) else None
         end = row.rfind(self._before)
         start = end - len(self._piece)
         if start <= 0 or not row.startswith(self._piece, start):
             return None
-        at = self._history_end(row)
-        if not at:
-            return Shortened(row[:start] + row[end:], True, ())
-        begin = at - len(self._history)
-        rest = at + 1 if row[at : at + 1] == b"," else at
-        return Shortened(row[:begin] + row[rest:start] + row[end:], True, self._messages)
+        begun = _MESSAGES.match(row)
+        if begun is None or row[start - 1 : start] != b"]":
+            return Shortened(row[:start] + row[end:], True)
+        begin = begun.end()
+        if not self._history or not row.startswith(self._history, begin):
+            return Shortened(row[:start] + row[end:], True, (), begin, start - 1)
+        rest = begin + len(self._history)
+        match row[rest : rest + 1]:
+            case b",":
+                rest += 1
+            case b"]":
+                pass
+            case _:
+                return Shortened(row[:start] + row[end:], True, (), begin, start - 1)
+        return Shortened(row[:begin] + row[rest:start] + row[end:], True, self._messages, begin, start - 1)
 
     def learn(self, row: bytes, tools: tuple[bytes, tuple[Tool, ...]]) -> None:
         """Remember where these tools stand in a row of which they are known to be its own."""
@@ -59,19 +70,10 @@ class Repeats:
             self._history = b""
             self._piece, self._before = _place(row, tools[0])
 
-    def remember(self, row: bytes, messages: tuple[Message, ...]) -> None:
+    def remember(self, row: bytes, shorter: Shortened, messages: tuple[Message, ...]) -> None:
         """Remember the messages of a row that was shortened by tools from its middle."""
-        begun = _MESSAGES.match(row)
-        end = row.rfind(self._before) - len(self._piece) - 1
-        self._history = row[begun.end() : end] if begun and messages and row[end : end + 1] == b"]" else b""
+        self._history = row[shorter.begin : shorter.end] if messages and shorter.begin else b""
         self._messages = messages
-
-    def _history_end(self, row: bytes) -> int:
-        """Where the messages of the last row end that this one begins with; 0 where it does not."""
-        if not self._history or not (begun := _MESSAGES.match(row)) or not row.startswith(self._history, begun.end()):
-            return 0
-        end = begun.end() + len(self._history)
-        return end if row[end : end + 1] in (b",", b"]") else 0
 
 
 def _place(row: bytes, raw_tools: bytes) -> tuple[bytes, bytes]:

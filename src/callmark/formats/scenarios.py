@@ -13,7 +13,7 @@ from callmark.calls.messages import expected_texts
 from callmark.calls.strict import dump
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
-from callmark.formats.dialect import Dialect, Reading, row_id
+from callmark.formats.dialect import Dialect, Reading, check_text, row_id
 from callmark.types import Call, Case, Conversation, Original, Place
 
 
@@ -33,6 +33,7 @@ _decode = msgspec.json.Decoder(_Row).decode
 
 def read(row: bytes, place: Place, reading: Reading) -> Conversation:
     """The case that a scenario stands for."""
+    check_text(row)
     wire = _decode(row)
     if not wire.instructions:
         raise BadInput("the scenario has no instructions")

@@ -20,7 +20,7 @@ from callmark.calls.shapes import read_call
 from callmark.calls.strict import NotStrict, dump, parse, scrub
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
-from callmark.formats.dialect import Dialect, Reading, row_id
+from callmark.formats.dialect import Dialect, Reading, check_text, row_id
 from callmark.types import Call, Case, Conversation, Message, Original, Place, Tool
 
 _ROLES = {
@@ -66,6 +66,7 @@ _encode = msgspec.json.Encoder().encode
 
 def read(row: bytes, place: Place, reading: Reading) -> Conversation:
     """The conversation of a row, its messages turned into OpenAI's form."""
+    check_text(row)
     wire = _decode(row)
     turns = _decode_turns(wire.conversations)
     if turns and all(turn.role is not None and turn.speaker is None for turn in turns):

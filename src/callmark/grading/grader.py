@@ -8,16 +8,21 @@ from collections import Counter
 import msgspec
 from msgspec import Struct, to_builtins
 
-from callmark.calls.provenance import Sources
+from callmark.calls.pairing import plainly_agree
+from callmark.calls.provenance import DERIVED, Sources, plainly_stand
 from callmark.calls.rules import apply, match_rules
-from callmark.calls.schema import Schemas
+from callmark.calls.schema import Schemas, plainly_fits
 from callmark.calls.strict import dump
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
+from callmark.grading.faults import notes
 from callmark.grading.grade import Grade, best_attempt, measure
 from callmark.grading.schema import SchemaSuite
 from callmark.grading.suites import OWN_TYPES, Settings, suites_of
 from callmark.types import Call, Case, Fault, Metrics, Note, Prediction, Tool
+
+_RUNS = (True, True, True)  # what the suite schema says of a call that could run
+_ONE_RIGHT = ((0, 0, True),)
 
 _encode = msgspec.json.Encoder().encode
 
@@ -91,6 +96,8 @@ class Grader:
         for prediction in predictions:
             if prediction.error:
                 records.append(_record(case, prediction, case.expected))
+            elif self._is_plainly_right(right, case, prediction.calls):
+                records.append(self._plain_record(case, prediction))
             else:
                 grade = self._grade(right, case, prediction.calls)
                 records.append(_record(case, prediction, right[grade.alternative], grade))
@@ -111,10 +118,56 @@ class Grader:
         except BadInput as error:
             raise BadInput(f"case {case.id}: {error}", error.hint) from error
 
+    def _is_plainly_right(self, right: list[tuple[Call, ...]], case: Case, calls: tuple[Call, ...]) -> bool:
+        """Whether it can be told at a glance that one call was expected and made, and that it could run: so it is with most of what a
+        good model does. False says nothing.
+        """
+        if len(right) != 1 or len(right[0]) != 1 or len(calls) != 1 or not self._perfect or _RUNS not in self._perfect:
+            return False
+        wanted, made = right[0][0], calls[0]
+        if wanted.name != made.name or made.malformed or wanted.malformed or case.tools is not self._tools:
+            return False
+        tool = self._schemas.by_name.get(made.name)
+        return (
+            tool is not None
+            and plainly_agree(wanted.arguments, made.arguments, tool.parameters)
+            and plainly_fits(made.arguments, tool.parameters)
+        )
+
+    def _plain_record(self, case: Case, prediction: Prediction) -> Graded:
+        """What is written down of a call that is plainly right: there may still be something to note."""
+        call = prediction.calls[0]
+        noted: tuple[Note, ...] = ()
+        if self._schemas.violations(call) or not (call.name in DERIVED or plainly_stand(call.arguments, case.messages)):
+            attempt = Attempt(
+                case.expected, prediction.calls, tools=case.tools, messages=case.messages, schemas=self._schemas, earlier=self._sources
+            )
+            noted = tuple(notes(attempt))
+            self._sources = attempt.sources_if_known or self._sources
+        source = case.source
+        conversation, message = (source.conversation, source.message) if source else (None, None)
+        names, metrics = (call.name,), self._perfect[_RUNS] if self._perfect else {}
+        return Graded(
+            case.id,
+            prediction.trial,
+            "",
+            metrics,
+            names,
+            names,
+            _ONE_RIGHT,
+            (),
+            noted,
+            0,
+            conversation,
+            message,
+            case.scenario_type,
+            case.group,
+        )
+
     def _measured(self, attempt: Attempt) -> Metrics:
         if self._perfect is None or not attempt.pairing.perfect:
             return measure(attempt, self.suites)
-        runs = self._schema.holds(attempt) if self._schema else None
+        runs = self._schema.holds(attempt) if self._schema else _RUNS
         if runs not in self._perfect:
             self._perfect[runs] = measure(attempt, self.suites)
         return self._perfect[runs]
