@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,32 +11,87 @@ from callmark.data.lint import CODES
 from tests.conftest import Cli
 
 ROOT = Path(__file__).parents[1]
-README, DATASETS = (ROOT / "README.md").read_text(encoding="utf-8"), (ROOT / "docs" / "datasets.md").read_text(encoding="utf-8")
+README, DATASETS, GRADING = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/datasets.md", "docs/grading.md"))
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FILE = re.compile(r"# (\S+\.\w+)\n")
+STATUS = re.compile(r"# exit status (\d)$")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d")
 
 
-def commands(page: str) -> list[str]:
-    return [
-        line[2:] for block in re.findall(r"```console\n(.*?)```", page, re.DOTALL) for line in block.splitlines() if line.startswith("$ ")
-    ]
+def blocks(page: str) -> list[tuple[str, str]]:
+    """The language and the text of every block of code, in order."""
+    return [(found[1], found[2]) for found in BLOCK.finditer(page)]
+
+
+def commands(page: str) -> list[tuple[str, str]]:
+    """Every command line of a page, and the output that is quoted for it, if any is."""
+    found: list[tuple[str, str]] = []
+    for language, text in blocks(page):
+        if language == "console":
+            found += [(line, quoted) for line, _, quoted in (one.partition("\n") for one in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:])]
+    return found
+
+
+def check(cli: Cli, command: str, quoted: str) -> None:
+    """The command ends as its comment says, and prints what is quoted, in this order; `…` stands for what is left out."""
+    status = STATUS.search(command)
+    result = cli(*shlex.split(command, comments=True)[1:])
+    assert result.status == (int(status[1]) if status else 0), f"{command}\n{result.err}"
+    rest = _plain(result.out)
+    for piece in filter(None, map(str.strip, re.split("[…\n]", _plain(quoted)))):
+        _, found, rest = rest.partition(piece)
+        assert found, f"{command} does not print {piece!r}:\n{result.out}"
+
+
+def _plain(text: str) -> str:
+    return TIME.sub("(time)", text)
+
+
+def first_program(page: str) -> str:
+    return next(text for language, text in blocks(page) if language == "python")
 
 
 def test_the_page_about_datasets_does_what_it_says(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for command in commands(DATASETS):
-        assert cli(*shlex.split(command)[1:]).status == 0, command
+    for command, quoted in commands(DATASETS):
+        check(cli, command, quoted)
 
 
-def test_the_readme_does_what_it_says(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_page_about_grading_does_what_it_says(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Block by block: a console's commands, a file that is named in its first line, a program and the text that it prints."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])  # to which callmark grade adds the current folder
+    printed = ""
+    for language, text in blocks(GRADING):
+        if language == "console":
+            for command, quoted in commands(f"```console\n{text}```"):
+                check(cli, command, quoted)
+        elif language == "text":
+            assert printed == text
+        elif named := FILE.match(text):
+            Path(named[1]).write_text(text, encoding="utf-8")
+        else:
+            assert language == "python", f"a block of {language} without the name of its file"
+            capfd.readouterr()
+            exec(text, {})
+            printed = capfd.readouterr().out
+
+
+def test_the_readme_does_what_it_says(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     cli("demo", "-o", ".")
     Path("hotel.jsonl").rename("train.jsonl")
-    Path("valid.jsonl").write_bytes(Path("train.jsonl").read_bytes())
-    assert len(commands(README)) == 4
-    for command in commands(README):
-        assert cli(*shlex.split(command)[1:]).status == 0, command
-    (program,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    Path("good.jsonl").rename("valid.jsonl")
+    *before, (grading, quoted) = commands(README)
+    assert len(before) == 4
+    for command, said in before:
+        check(cli, command, said)
+    exec(first_program(GRADING), {})
+    check(cli, grading, quoted)
     Path("eval.jsonl").unlink()
-    exec(program, {})
+    exec(first_program(README), {})
     assert Path("eval.jsonl").exists()
 
 

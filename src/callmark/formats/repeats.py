@@ -14,6 +14,7 @@ from callmark.types import Message, Tool
 
 _EXPECTED_KEY = re.compile(rb'\s*,\s*"expected_output"\s*:')
 _MESSAGES = re.compile(rb'\{"id":"[^"\\]*","messages":\[')
+_MORE = (b",{", b", {")  # another message
 _KEY = b'"tools"'
 
 
@@ -54,13 +55,10 @@ class Repeats:
         if not self._history or not row.startswith(self._history, begin):
             return Shortened(row[:start] + row[end:], True, (), begin, start - 1)
         rest = begin + len(self._history)
-        match row[rest : rest + 1]:
-            case b",":
-                rest += 1
-            case b"]":
-                pass
-            case _:
-                return Shortened(row[:start] + row[end:], True, (), begin, start - 1)
+        if row.startswith(_MORE, rest):
+            rest += 1
+        elif rest != start - 1:  # neither another message follows, nor the end of them
+            return Shortened(row[:start] + row[end:], True, (), begin, start - 1)
         return Shortened(row[:begin] + row[rest:start] + row[end:], True, self._messages, begin, start - 1)
 
     def learn(self, row: bytes, tools: tuple[bytes, tuple[Tool, ...]]) -> None:

@@ -1,0 +1,113 @@
+"""A row that is read without what it repeats of the row before it is read as if it stood alone."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import callmark
+from callmark.errors import BadInput
+from callmark.formats.dialect import Reading
+from callmark.formats.openai import read, write
+from callmark.types import Conversation, Place
+from tests.rows import WEATHER, assistant, call, result, user, write_rows
+
+OTHER = {"type": "function", "function": {"name": "other", "parameters": {}}}
+PLACE = Place("f", 1)
+TRICKY = ["hi", 'a","tools":[]', '"messages":[', ',"expected_output":{}', "]", "é", "\\", "\u2028", ""]
+
+messages = st.lists(
+    st.sampled_from(TRICKY).map(user)
+    | st.sampled_from(TRICKY).map(lambda text: assistant(call("get_weather", {"city": text})))
+    | st.sampled_from(TRICKY).map(result),
+    max_size=4,
+)
+extras: st.SearchStrategy[dict[str, Any]] = st.dictionaries(
+    st.sampled_from(["source", "group", "note", "meta", "item"]),
+    st.sampled_from(["x", 5, None, {"conversation": "c", "message": 1}, {"messages": [], "tools": [], "expected_output": {}}]),
+    max_size=2,
+)
+
+
+@st.composite
+def files(draw: st.DrawFn) -> list[str]:
+    """Rows of a file: each with the same tools or others, the same history or another, keys in one order or another."""
+    rows = []
+    history: list[Any] = []
+    for index in range(draw(st.integers(1, 6))):
+        history = [*(history if draw(st.booleans()) else []), *draw(messages)]
+        tools = draw(st.sampled_from([[WEATHER], [WEATHER], [OTHER], []]))
+        fields: dict[str, Any] = {"id": f"r{index}", "messages": history}
+        ending = {"expected_output": {"role": "assistant", "tool_calls": [call("get_weather", {"city": draw(st.sampled_from(TRICKY))})]}}
+        middle = {"tools": tools}
+        more = draw(extras)
+        row = draw(st.sampled_from([{**fields, **middle, **ending, **more}, {**fields, **more, **middle}, {**fields, **ending, **middle}]))
+        compact = draw(st.booleans())
+        rows.append(json.dumps(row, separators=(",", ":") if compact else None, ensure_ascii=draw(st.booleans())))
+    return rows
+
+
+def alone(row: bytes) -> Conversation | str:
+    try:
+        return read(row, PLACE, Reading())
+    except BadInput as error:
+        return str(error)
+
+
+@pytest.mark.laws
+@given(files())
+def test_a_row_says_the_same_alone_and_after_others(rows: list[str]) -> None:
+    reading = Reading()
+    for text in rows:
+        row = text.encode()
+        expected = alone(row)
+        try:
+            found: Conversation | str = read(row, PLACE, reading)
+        except BadInput as error:
+            found = str(error)
+        if isinstance(expected, str) or isinstance(found, str):
+            assert found == expected
+            continue
+        for field in expected.__struct_fields__:
+            if field != "original":
+                assert getattr(found, field) == getattr(expected, field), field
+        assert write(found) == write(expected)
+
+
+def test_the_messages_of_the_row_before_are_not_read_again(tmp_path: Path) -> None:
+    talk = write_rows(
+        tmp_path / "talk.jsonl",
+        {"messages": [user("one"), assistant(call("get_weather", {"city": "x"})), result("fine"), assistant(call("get_weather", {}))]}
+        | {"tools": [WEATHER]},
+    )
+    callmark.write(callmark.expand(callmark.load(talk)), tmp_path / "eval.jsonl")
+    rows = (tmp_path / "eval.jsonl").read_bytes().splitlines()
+    reading = Reading()
+    read(rows[0], PLACE, reading)
+    second = read(rows[1], PLACE, reading)
+    third = read(rows[1], PLACE, reading)
+    assert third.messages[0] is second.messages[0]
+    assert third.messages == alone(rows[1]).messages  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b'{"id":"b","messages":[{"role":"user","content":"one"}],,"tools":TOOLS,"expected_output":{"tool_calls":[]}}',
+        b'{"id":"b","messages":[{"role":"user","content":"one"}]"tools":TOOLS,"expected_output":{"tool_calls":[]}}',
+        b'{"id":"b","messages":[{"role":"user","content":"one"},],"tools":TOOLS,"expected_output":{"tool_calls":[]}}',
+        b'{"id":"b","messages":[{"role":"user","content":"one"}],"note":"cut,"tools":TOOLS,"expected_output":{"tool_calls":[]}}',
+        b'{"id":"b","messages":[{"role":"user","content":"\xff"}],"tools":TOOLS,"expected_output":{"tool_calls":[]}}',
+    ],
+)
+def test_a_broken_row_stays_broken_after_a_good_one(broken: bytes) -> None:
+    good = b'{"id":"a","messages":[{"role":"user","content":"one"}],"tools":TOOLS,"expected_output":{"tool_calls":[]}}'
+    tools = json.dumps([WEATHER], separators=(",", ":")).encode()
+    reading = Reading()
+    for _ in range(2):
+        read(good.replace(b"TOOLS", tools), PLACE, reading)
+    with pytest.raises((BadInput, ValueError)):
+        read(broken.replace(b"TOOLS", tools), PLACE, reading)

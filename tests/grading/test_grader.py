@@ -1,0 +1,87 @@
+"""Cases graded one after the other: what is told at a glance is what the longer way says."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callmark.grading.attempt import Attempt
+from callmark.grading.faults import faults, notes
+from callmark.grading.grade import measure
+from callmark.grading.grader import Graded, Grader, grade_line, read_grade
+from callmark.grading.suites import Settings, suites_of
+from callmark.types import Call, Case, Message, Prediction, Source, Tool
+from tests.rows import made
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string", "default": "none"},
+        "count": {"type": "integer", "maximum": 3},
+        "share": {"type": "number"},
+        "flag": {"type": "boolean"},
+        "items": {"type": "array", "items": {"type": "string"}},
+        "open": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        "kind": {"type": "string", "enum": ["a", "b"]},
+    },
+    "required": ["text"],
+}
+TOOLS = (Tool("f", "", SCHEMA), Tool("calculate", "", SCHEMA), Tool("g"))
+MESSAGES = (Message("user", "a text, count 2, true"), Message("assistant", "hidden"), Message("tool", '{"items": ["x", "y"]}'))
+
+values = st.sampled_from(
+    ["a", "text", "hidden", "x", "none", "", 1, 1.0, 2, 5, True, False, None, 0, ["x"], ["x", 1], [True], [1], [], {"$any": True}, {}]
+)
+arguments = st.dictionaries(st.sampled_from([*SCHEMA["properties"], "other"]), values, max_size=4)
+calls = st.builds(Call, st.sampled_from(["f", "g", "calculate", "h"]), arguments) | st.just(Call("f", {}, None, "cut off", "{"))
+
+
+@pytest.mark.laws
+@given(
+    st.lists(
+        st.tuples(st.lists(calls, max_size=2), st.lists(calls, max_size=2), st.booleans(), st.sampled_from([TOOLS, TOOLS[:2], ()])),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_what_is_told_at_a_glance_is_what_the_longer_way_says(rows: list[tuple[list[Call], list[Call], bool, tuple[Tool, ...]]]) -> None:
+    grader = Grader(Settings())
+    suites = suites_of(Settings())
+    grader.record(Case("primer", MESSAGES, TOOLS, expected=(made("g"),)), [Prediction("primer", calls=(made("g"),))])
+    for index, (expected, other, same, tools) in enumerate(rows):
+        actual = tuple(expected if same else other)
+        case = Case(f"c{index}", MESSAGES[: 1 + index % 3], tools, expected=tuple(expected))
+        (record,) = grader.record(case, [Prediction(case.id, calls=actual)])
+        attempt = Attempt(case.expected, actual, tools=tools, messages=case.messages)
+        assert record.metrics == measure(attempt, suites)
+        assert list(record.faults) == faults(attempt)
+        assert list(record.notes) == notes(attempt)
+        assert record.pairs == tuple((one.expected, one.actual, one.agrees) for one in attempt.pairing.pairs)
+        assert (record.expected, record.made) == (tuple(one.name for one in expected), tuple(one.name for one in actual))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"id": 10**30}, {"id": -(10**30)}, {"id": 1e300}, {"id": "é\u2028"}, {"id": None}, {"id": {"deep": [[1]]}}],
+)
+def test_a_grade_is_read_back_as_it_was_written(arguments: dict[str, Any]) -> None:
+    case = Case("c", expected=(Call("f", {"id": 1}),), source=Source("talk", 3), scenario_type="s", group="g")
+    (record,) = Grader(Settings()).record(case, [Prediction("c", trial=2, calls=(Call("f", arguments),))])
+    again = read_grade(grade_line(record))
+    assert again.faults[0].actual == arguments["id"]
+    assert (again.case, again.trial, again.conversation, again.message, again.group) == ("c", 2, "talk", 3, "g")
+    assert again.metrics == record.metrics
+
+
+def test_a_case_without_a_prediction_and_one_with_an_error_have_no_numbers() -> None:
+    grader = Grader(Settings())
+    case = Case("c", expected=(made("f"),))
+    assert grader.record(case, []) == [Graded("c", error="no prediction", expected=("f",))]
+    assert grader.record(case, [Prediction("c", error="HTTP 500")]) == [Graded("c", error="HTTP 500", expected=("f",))]
+
+
+def test_each_trial_has_its_grade() -> None:
+    case = Case("c", expected=(made("f"),))
+    records = Grader(Settings()).record(case, [Prediction("c", 0, (made("f"),)), Prediction("c", 1, (made("g"),))])
+    assert [(record.trial, record.metrics["call.score"]) for record in records] == [(0, 1.0), (1, 0.0)]
