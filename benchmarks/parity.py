@@ -269,7 +269,7 @@ def main() -> int:
     gone = sum(
         [
             _show("named in docs/metrics.md, section 14", NAMED, peer["groups"]),
-            _show("not named there, found by this comparison", FOUND, peer["groups"]),
+            _show("further ones, found by this comparison", FOUND, peer["groups"]),
         ]
     )
     print(f"\n{differing} of {2 * len(given):,} samples differ, {gone} of {len(listed)} known differences are not as they are written down")

@@ -25,11 +25,9 @@ def blocks(page: str) -> list[tuple[str, str]]:
 
 def commands(page: str) -> list[tuple[str, str]]:
     """Every command line of a page, and the output that is quoted for it, if any is."""
-    found: list[tuple[str, str]] = []
-    for language, text in blocks(page):
-        if language == "console":
-            found += [(line, quoted) for line, _, quoted in (one.partition("\n") for one in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:])]
-    return found
+    consoles = (text for language, text in blocks(page) if language == "console")
+    typed = (one.partition("\n") for text in consoles for one in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:])
+    return [(line, quoted) for line, _, quoted in typed]
 
 
 def check(cli: Cli, command: str, quoted: str) -> None:

@@ -5,7 +5,7 @@ the trials of one case, are one cluster.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
@@ -72,9 +72,10 @@ class Summary(Struct, frozen=True):
 
 
 class Tally:
-    """Takes grades one by one."""
+    """Takes grades one by one. With `counted`, only faults that one of these suites counts are told."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, counted: Collection[str] = ()) -> None:
+        self._counted = frozenset(counted)
         self._last_case = ""
         self._cases = self._scored = self._errors = self._right = self._right_tools = 0
         self._clusters: dict[str, list[float]] = {}  # the sums of each metric, and how many they are of
@@ -96,9 +97,10 @@ class Tally:
             return
         self._scored += 1
         self._add_metrics(grade)
-        self._add_tools(grade)
-        for fault in grade.faults:
+        told = [fault for fault in grade.faults if not self._counted or not self._counted.isdisjoint(fault.suites)]
+        for fault in told:
             self._add_fault(fault, grade)
+        self._add_tools(grade, told)
         for note in grade.notes:
             self._notes[note.kind] += 1
         if not grade.faults:
@@ -136,13 +138,13 @@ class Tally:
         sums = self._clusters.get(name)
         self._clusters[name] = values if sums is None else [total + value for total, value in zip(sums, values, strict=True)]
 
-    def _add_tools(self, grade: Graded) -> None:
-        if not grade.expected:
-            self._credit(NO_CALL, float(not grade.made))
-            return
-        paired = {expected: 1.0 if agrees else 0.5 for expected, _, agrees in grade.pairs}
+    def _add_tools(self, grade: Graded, faults: Sequence[Fault]) -> None:
+        """Each expected call: nothing for one that is wrong as a whole, half where arguments are."""
+        earned = {fault.expected_index: 0.5 if fault.argument is not None else 0.0 for fault in faults}
         for index, name in enumerate(grade.expected):
-            self._credit(name, paired.get(index, 0.0))
+            self._credit(name, earned.get(index, 1.0))
+        if not grade.expected:
+            self._credit(NO_CALL, float(not faults))
 
     def _credit(self, tool: str, credit: float) -> None:
         known = self._tools.get(tool)

@@ -118,7 +118,9 @@ def plainly_stand(arguments: Mapping[str, Any], messages: Sequence[Message]) -> 
             if text.__class__ is not str or not text:
                 return False
             for message in reversed(messages):
-                if text in message.text and message.role in SOURCES and _bounded(message.text, text):
+                said = message.text
+                at = said.find(text)
+                if at >= 0 and message.role in SOURCES and _bounded(said, text, at):
                     break
             else:
                 return False
@@ -196,9 +198,9 @@ class _Text:
         return any(same_date(day, written) for written in self._dates)
 
 
-def _bounded(text: str, needle: str) -> bool:
-    """Whether the needle stands in the text, bounded by non-letters and non-digits."""
-    at = text.find(needle)
+def _bounded(text: str, needle: str, at: int | None = None) -> bool:
+    """Whether the needle stands in the text, bounded by non-letters and non-digits; `at` is where it first stands, if that is known."""
+    at = text.find(needle) if at is None else at
     for _ in range(_TRIES):
         if at < 0:
             return False

@@ -92,9 +92,14 @@ def plainly_fits(value: Any, schema: Any) -> bool:
         return False
     for key, child in value.items():
         part = known.get(key)
-        if part is not None and not _is_plainly(child, part):
-            items = part.get("items") if part.__class__ is dict and child.__class__ is list and part.get("type") == "array" else None
-            if items is None or not _NOT_FLAT.isdisjoint(part) or not all([_is_plainly(item, items) for item in child]):  # noqa: C419
+        if part is None:
+            continue
+        if part.__class__ is not dict or not _NOT_FLAT.isdisjoint(part):
+            return False
+        kind = part.get("type")
+        if kind.__class__ is not str or _CLASSES.get(kind) is not child.__class__:
+            items = part.get("items") if child.__class__ is list and kind == "array" else None
+            if items is None or not all([_is_plainly(item, items) for item in child]):  # noqa: C419
                 return False
     needed = schema.get("required")
     return needed is None or (needed.__class__ is list and all([name in value for name in needed]))  # noqa: C419 - faster

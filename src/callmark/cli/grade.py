@@ -3,14 +3,14 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from callmark.cli.reading import PATIENCE, Reader, ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file
+from callmark.cli.reading import PATIENCE, Reader, ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file, say
 from callmark.errors import BadInput
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from callmark.running.folder import RunFolder, RunInfo
 
 PARSERS = ("auto", "hermes", "mistral", "llama3", "pythonic", "json")
+OUT = "runs"  # the folder that runs go into
 WITH_ERRORS = 3  # exit status
 _SHOWN = ("call.score", "call.pass", "process.reliability")  # metrics whose interval stands in the terminal
 
@@ -30,7 +31,7 @@ _SHOWN = ("call.score", "call.pass", "process.reliability")  # metrics whose int
     "--suite", "suites", multiple=True, metavar="NAME", help="call, schema, process, or your own as module:name. May be repeated."
 )
 @click.option("--parse", type=click.Choice(PARSERS), help="How calls are written in raw text; auto where a row has nothing else.")
-@click.option("-o", "--out", metavar="DIR", default="runs", show_default=True, help="The folder that the run goes into.")
+@click.option("-o", "--out", metavar="DIR", help="The folder that the run goes into; runs if not given.")
 @click.option("--name", metavar="NAME", help="The run's own folder in it; made of the file's name and the time if not given.")
 @click.option("--jobs", metavar="N", type=click.IntRange(min=1), default=1, show_default=True, help="Processes to grade with.")
 @click.option("--config", metavar="FILE", help="callmark.toml; the current folder's if not given.")
@@ -41,7 +42,7 @@ def command(
     predictions: str | None,
     suites: tuple[str, ...],
     parse: str | None,
-    out: str,
+    out: str | None,
     name: str | None,
     jobs: int,
     config: str | None,
@@ -69,10 +70,12 @@ def command(
         settings = structs.replace(settings, suites=suites)
     intervals = None if as_json else _SHOWN
     with reading.reader() as reader:
-        if is_run(cases) and predictions is None:
+        if is_run(cases):
+            given = {"predictions": predictions, "parse": parse, "out": out, "name": name, "from": reading.dialect, "tools": reading.tools}
+            _refuse_with_run(cases, given)
             folder, info, summary = _again(cases, settings, reading, reader, jobs, intervals)
         else:
-            folder, info, summary = _anew(cases, predictions, settings, parse, out, name, reading, reader, jobs, intervals)
+            folder, info, summary = _anew(cases, predictions, settings, parse, out or OUT, name, reading, reader, jobs, intervals)
     (_print_json if as_json else _show)(folder, info, summary)
     return WITH_ERRORS if summary.errors else 0
 
@@ -138,6 +141,16 @@ def _anew(
     return folder, info, summary
 
 
+def _refuse_with_run(run: str, given: Mapping[str, str | None]) -> None:
+    """Refuse what a run has settled already."""
+    for name, value in given.items():
+        if value is not None:
+            raise BadInput(
+                f"{run} is a run, which is graded again as it stands: --{name} cannot be given with it",
+                "To grade a file of predictions, name the file of the cases instead.",
+            )
+
+
 def _again(
     path: str, settings: "Settings", reading: ReadingOptions, reader: Reader, jobs: int, intervals: Collection[str] | None
 ) -> "tuple[RunFolder, RunInfo, Summary]":
@@ -150,6 +163,9 @@ def _again(
 
     folder = RunFolder(path)
     info = folder.read()
+    changed = [field for field in settings.__struct_fields__ if getattr(settings, field) != getattr(info.settings, field)]
+    if changed:
+        say(f"callmark: graded by other settings than before: {', '.join(changed)}.")
     file = folder.to_here(info.dataset.path)
     if not os.path.isfile(file):
         raise BadInput(

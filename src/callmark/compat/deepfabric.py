@@ -42,11 +42,11 @@ Model = Callable[[list[dict[str, Any]], list[dict[str, Any]]], Any]
 FilePath = str | PathLike[str]
 
 _ONLY = {"evaluators": "tool_calling", "reporters": "file"}  # fields of the original in which only this word has a meaning here
-_RUN = "To run a model by its name: callmark run."
+_RUN = "Give what it answered as predictions, or a function as the model."
 _ELSEWHERE = {
     "inference_config": ("inference_config names a model to run, no model is run here", _RUN),
-    "multi_turn": ("multi_turn plays whole conversations, single decision points are graded here", "To play them: callmark simulate."),
-    "max_turns": ("max_turns is for whole conversations, single decision points are graded here", "To play them: callmark simulate."),
+    "multi_turn": ("multi_turn plays whole conversations, single decision points are graded here", "Leave it out."),
+    "max_turns": ("max_turns is for whole conversations, single decision points are graded here", "Leave it out."),
     "cloud_api_key": ("cloud_api_key is for a service that results are sent to, nothing is sent from here", ""),
 }
 _FIELDS = ("dataset_path", "metric_weights", "max_samples", "output_path", "model", "save_predictions", "batch_size", *_ONLY)

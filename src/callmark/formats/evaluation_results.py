@@ -8,7 +8,6 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache, lru_cache
 from typing import Any
 
 import msgspec
@@ -26,12 +25,6 @@ SCORES = {  # our name of a metric, and the document's
     "process.args_recall": "Recall_args.score",
     "process.reliability": "Reliability.score",
 }
-_NO_SCENARIO = (
-    b',"inputs.description":"","inputs.scenarioType":"","inputs.instructions":"","inputs.task_completion_condition":""'
-    b',"inputs.expected_function_calls":['
-)
-
-_encode = msgspec.json.Encoder().encode
 
 
 def result_row(
@@ -43,11 +36,6 @@ def result_row(
     A malformed call is kept, with its text for arguments. `chat_history` holds messages, ours or objects in OpenAI's form.
     """
     error = "no prediction" if prediction is None else prediction.error or None
-    if metrics is not None and prediction is not None and not error and not case.is_scenario and not chat_history:
-        try:
-            return _decision_point(case, prediction, metrics)
-        except (TypeError, ValueError, OverflowError, RecursionError):
-            pass
     named: Mapping[str, Any] = dict.fromkeys(SCORES) if metrics is None else dict.fromkeys(metrics) if error else metrics
     return _json(
         {
@@ -65,41 +53,9 @@ def result_row(
                 json.loads(message_text(message)) if isinstance(message, Message) else message for message in chat_history
             ],
             "outputs.error_message": error,
-            **{_output_name(name): value for name, value in named.items()},
+            **{f"outputs.{SCORES.get(name, name)}": value for name, value in named.items()},
         }
     )
-
-
-def _decision_point(case: Case, prediction: Prediction, metrics: Mapping[str, Any]) -> bytes:
-    """The row of a decision point, as fast as can be: there may be very many, and most of the document's fields are empty."""
-    expected = b",".join([_call_json(call, expected=True) for call in case.expected])
-    made = b",".join([_call_json(call) for call in prediction.calls])
-    scores = _scores(tuple(metrics.items()))
-    return b'{"inputs.id":%b%b%b],"outputs.function_calls":[%b],"outputs.chat_history":[],"outputs.error_message":null,%b' % (
-        _encode(case.id),
-        _NO_SCENARIO,
-        expected,
-        made,
-        scores,
-    )
-
-
-def _call_json(call: Call, *, expected: bool = False) -> bytes:
-    arguments = _encode(call.text if call.malformed else call.arguments)
-    if expected and b"*" in arguments:
-        return _encode(_expected_call(call))
-    return b'{"functionName":%b,"arguments":%b}' % (_encode(call.name), arguments)
-
-
-@lru_cache(maxsize=256)
-def _scores(metrics: tuple[tuple[str, float], ...]) -> bytes:
-    """The scores of a row from the first key on. Most rows have those of one of few others."""
-    return _encode({_output_name(name): value for name, value in metrics})[1:]
-
-
-@cache
-def _output_name(metric: str) -> str:
-    return f"outputs.{SCORES.get(metric, metric)}"
 
 
 def metrics_json(means: Mapping[str, float | None]) -> bytes:

@@ -90,7 +90,7 @@ class Output:
             raise self._refused(error) from None
 
     def _close(self, *, complete: bool) -> None:
-        if self._stream is sys.stdout.buffer:
+        if self.path == "-" and self._stream is not None:
             self._stream.flush()
         elif self._stream is not None:
             self._stream.close()

@@ -157,6 +157,9 @@ def read_prediction(row: bytes, *, parse: Dialect | None = None, whole: bool = F
     Of a repeated key the last counts; lone surrogates are written out, and a call that has one is malformed. A row that is no JSON,
     nests too deep or holds no answer raises `BadInput`; so does, without `whole`, one that holds a whole conversation.
     """
+    usual = _usual(row)
+    if usual is not None:
+        return usual
     try:
         if not row.isascii():
             row.decode()
@@ -223,7 +226,7 @@ def _usual(row: bytes) -> Answer | None:
     """The answer of a usual row; None for any other."""
     try:
         wire = _decode_usual(row)
-    except (msgspec.MsgspecError, RecursionError):
+    except (ValueError, RecursionError):
         return None
     found = wire.tool_calls or wire.output_tools
     if not wire.id or not found or (wire.tool_calls and wire.output_tools) or wire.id.startswith(_API_IDS):
@@ -233,9 +236,6 @@ def _usual(row: bytes) -> Answer | None:
 
 
 def _read(row: bytes, parse: Dialect | None, whole: bool) -> Answer:
-    usual = _usual(row)
-    if usual is not None:
-        return usual
     fields: Fields = {}
     if row.startswith(b"{") or not row.lstrip().startswith(b'"'):
         fields = decode_fields(row)

@@ -20,11 +20,11 @@ from callmark.wording import nearest
 WEIGHTS = {"tool_selection": 0.40, "parameter_accuracy": 0.35, "execution_success": 0.25, "response_quality": 0.0}
 MEASURED = ("tool_selection", "parameter_accuracy", "execution_success")
 BANDS = ((0.90, "excellent"), (0.75, "good"), (0.50, "fair"), (0.0, "poor"))
-READINGS = {
-    "excellent": "ready for production",
+READINGS = {  # what document 002 says of each; that excellent is ready for production is not for one number to say
+    "excellent": "",
     "good": "may need more training data",
-    "fair": "review the failures",
-    "poor": "something is wrong with the training",
+    "fair": "review failure cases",
+    "poor": "training issues likely",
 }
 
 Quality = Callable[[Attempt], float]

@@ -17,6 +17,7 @@ _TOOLS = 5
 _NAME = 34
 _BAR = 12
 _ARGUMENTS = ("process.args_precision", "process.args_recall")
+_WITH_INTERVAL = ("call.score", "call.pass", "process.reliability")
 _WORDS = {
     "schema.tool_selection": "tool selection",
     "schema.parameter_accuracy": "parameters",
@@ -25,11 +26,12 @@ _WORDS = {
 
 
 def share(value: float) -> str:
-    """A number from 0 to 1 as three places: `.668`, `1`, `0`."""
+    """A number from 0 to 1 as three places: `.668`, `1`, `0`; any other, as a suite of one's own may have, in full."""
     if value in (0, 1):
         return str(int(value))
-    text = f"{value:.3f}"
-    return text.lstrip("0") if text.startswith("0") else f"{min(value, 0.9999):.4f}".lstrip("0") if value < 1 else text
+    if not 0 < value < 1:
+        return f"{value:,.4g}"
+    return f"{min(max(value, 0.001), 0.999):.3f}".lstrip("0")  # what is not 0 or 1 is not shown as if it were
 
 
 def show_summary(console: Console, summary: Summary, *, scenarios: bool) -> None:
@@ -38,7 +40,7 @@ def show_summary(console: Console, summary: Summary, *, scenarios: bool) -> None
         console.print(Text("  nothing was scored: every case is an error", style="bold red"))
     else:
         _headline(console, summary, "process.reliability" if scenarios else "call.score")
-        _suites(console, summary)
+        _suites(console, summary, "process.reliability" if scenarios else "call.score")
         _faults(console, summary)
         _tools(console, summary)
     _errors(console, summary)
@@ -49,37 +51,44 @@ def _headline(console: Console, summary: Summary, name: str) -> None:
         return
     found = summary.metrics[name]
     line = Text.assemble("\n  ", (f"{name:<24} ", "bold"), (f"{share(found.mean):<6}", "bold cyan"), f" {_interval(found):<14}")
-    line.append(f" right tool and arguments in {summary.right:,}, right tool only in {summary.right_tools:,}", style="dim")
+    if name == "call.score":
+        told = f"right tool and arguments in {summary.right:,}, right tool only in {summary.right_tools:,}"
+    else:
+        told = f"carried out to the letter in {round(found.mean * found.n):,} of {found.n:,}"
+    line.append(f" {told}", style="dim")
     console.print(line, soft_wrap=True)
 
 
-def _suites(console: Console, summary: Summary) -> None:
+def _suites(console: Console, summary: Summary, headline: str) -> None:
     by_suite: dict[str, dict[str, Estimate]] = {}
     for name, found in summary.metrics.items():
         suite, _, metric = name.rpartition(".")
         by_suite.setdefault(suite, {})[metric] = found
     console.print()
+    width = max(7, *(len(one_line(suite, _NAME)) for suite in by_suite))
     for suite, metrics in by_suite.items():
-        line = Text(f"  {one_line(suite, 24):<9} ")
-        for words in _told(suite, metrics):
+        line = Text(f"  {one_line(suite, _NAME):<{width}}   ")
+        for words in _told(suite, metrics, headline):
             line.append(words)
+        line.rstrip()
         console.print(line, soft_wrap=True)
 
 
-def _told(suite: str, metrics: dict[str, Estimate]) -> Iterator[Text]:
+def _told(suite: str, metrics: dict[str, Estimate], headline: str) -> Iterator[Text]:
     """The metrics of a suite, each with its name before it."""
     for metric, found in metrics.items():
         name = f"{suite}.{metric}"
-        if name == "call.score" or name == _ARGUMENTS[1]:
-            continue  # the headline has it; it stands with its other half
+        if name in (headline, _ARGUMENTS[1]):
+            continue  # it stands above; it stands with its other half
         if name == _ARGUMENTS[0]:
             yield _named("arguments", f"{share(found.mean)} / {share(metrics['args_recall'].mean)}")
         else:
             yield _named(_WORDS.get(name, one_line(metric.replace("_", " "), _NAME)), share(found.mean))
-        if name == "call.pass":
-            yield Text(f"{_interval(found)}", style="dim")
+        if name in _WITH_INTERVAL:
+            yield Text(f"{_interval(found)}   ", style="dim")
         if name == "schema.overall":
-            yield Text(f"{band(found.mean)}: {READINGS[band(found.mean)]}", style="dim")
+            reading = READINGS[band(found.mean)]
+            yield Text(f"{band(found.mean)}{': ' if reading else ''}{reading}", style="dim")
 
 
 def _named(name: str, value: str) -> Text:
@@ -160,6 +169,8 @@ def _noticed(info: RunInfo) -> Iterator[str]:
         yield f"{one_line(info.dataset.name, 80)} holds conversations: they were cut into decision points on the way"
     if found.parsed:
         yield f"{counted(found.parsed, 'answer')} read out of raw text"
+    if found.unparsed:
+        yield f"{counted(found.unparsed, 'answer')} without a call whose text looks as if there were one: --parse auto reads them"
     if found.unused:
         yield f"{counted(found.unused, 'prediction')} for no case, the first for {one_line(found.first_unused, 60)}"
     if found.repeated:

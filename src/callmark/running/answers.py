@@ -14,6 +14,7 @@ from callmark.formats.predictions import Predictions, write_prediction
 from callmark.running.folder import PredictionsInfo
 from callmark.types import Prediction
 
+_MARKS = ("<tool_call>", "[TOOL_CALLS]", "<|python_tag|>", "<function=")  # of calls in raw text
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Prediction).decode
 
@@ -34,6 +35,8 @@ class Answers(Struct):
 
 def packed(prediction: Prediction) -> bytes:
     """The line of a prediction that was read: what `write_prediction` makes of it, only sooner."""
+    if not prediction.calls:  # that there are none must stand there, or its text would be taken for an answer to be parsed
+        return write_prediction(prediction)
     try:
         return _encode(prediction)
     except (OverflowError, ValueError, RecursionError):  # a number that only Python's own JSON writes
@@ -60,6 +63,7 @@ def answers(file: Predictions) -> Answers:
         key = row.case if row.case is not None else str(file.good_rows + file.bad_rows - 1 if row.position is None else row.position)
         info.rows += 1
         info.parsed += row.parsed
+        info.unparsed += not row.parsed and not row.prediction.calls and any(mark in row.prediction.text for mark in _MARKS)
         trials = kept.setdefault(key, {})
         prediction = row.prediction
         known = trials.get(prediction.trial)

@@ -3,7 +3,7 @@
     run.json                  what was run, on which dataset, how it was graded, the counts; never a key or a header
     predictions.jsonl         what came back, a line each
     grades.jsonl              derived: `callmark grade RUN` makes it anew
-    evaluation_results.json   evaluation_metrics.json      document 004's layouts
+    evaluation_results.json   evaluation_metrics.json      document 004's layouts, where the cases are scenarios
 
 `run.json` is written last, so a folder that has one is complete.
 """
@@ -41,13 +41,16 @@ class DatasetInfo(Struct, omit_defaults=True):
 
 
 class PredictionsInfo(Struct, omit_defaults=True):
-    """What a file of predictions came to: `unused` are for no case, `repeated` for one that had its answer, `parsed` read out of text."""
+    """What a file of predictions came to: `unused` are for no case, `repeated` for one that had its answer, `parsed` read out of text;
+    `unparsed` are answers without calls whose text looks as if there were some in it.
+    """
 
     name: str = ""
     rows: int = 0
     unused: int = 0
     repeated: int = 0
     parsed: int = 0
+    unparsed: int = 0
     first_unused: str = ""
 
 
@@ -133,7 +136,8 @@ def new_folder(parent: str, name: str | None, *, default: str) -> RunFolder:
 
 
 def discard(folder: RunFolder) -> None:
-    """Remove a new folder into which nothing was written after all."""
+    """Remove a new folder into which nothing was written after all, but for a copy of the cases."""
+    (folder.path / CASES).unlink(missing_ok=True)
     with suppress(OSError):  # something is in it, then it stays
         folder.path.rmdir()
 

@@ -13,12 +13,13 @@ from msgspec import structs
 from callmark.analysis.summary import Summary, Tally
 from callmark.errors import BadInput
 from callmark.formats import BadRow, Output, write_lines
-from callmark.formats.evaluation_results import METRICS, RESULTS, metrics_json, result_lines
+from callmark.formats.evaluation_results import METRICS, RESULTS, SCORES, metrics_json, result_lines
 from callmark.grading.grader import Grader
+from callmark.grading.suites import OWN
 from callmark.running.answers import Answers
 from callmark.running.folder import GRADES, PREDICTIONS, DatasetInfo, RunFolder, RunInfo
-from callmark.running.grading import Block, Ended, Work, graded
-from callmark.types import Place
+from callmark.running.grading import Block, Ended, Work, first_row, graded
+from callmark.types import Case, Place
 
 _ROWS = "evaluation_results.rows"  # the rows of that file, until the means that stand before them are known
 
@@ -50,7 +51,7 @@ def grade_into(
                 files.enter_context(Output(folder.file(name) if name else None))
                 for name in (None if before else PREDICTIONS, GRADES, _ROWS)
             )
-            tally = Tally()
+            tally = Tally(counted=_counted(work))
             for said in graded(work, jobs=jobs):
                 if isinstance(said, Ended):
                     ended = said
@@ -70,9 +71,11 @@ def grade_into(
             _refuse_strangers(answers, seen)
         summary = tally.summary(intervals=intervals)
         means = {name: summary.metrics[name].mean if name in summary.metrics else None for name in metrics}
-        with rows.open("rb") as lines:
-            write_lines(folder.file(RESULTS), result_lines(means, lines))
-        write_lines(folder.file(METRICS), [metrics_json(means)])
+        if ended.what == "scenarios" and set(SCORES) <= set(metrics):
+            means = {name: means[name] for name in SCORES}
+            with rows.open("rb") as lines:
+                write_lines(folder.file(RESULTS), result_lines(means, lines))
+            write_lines(folder.file(METRICS), [metrics_json(means)])
     finally:
         rows.unlink(missing_ok=True)
     read = structs.replace(
@@ -86,6 +89,13 @@ def grade_into(
     info = RunInfo(folder.path.name, version("callmark"), made, read, predicted, work.settings, metrics, len(seen), ended.touched)
     folder.write(info)
     return info, summary
+
+
+def _counted(work: Work) -> frozenset[str]:
+    """The suites whose faults are told: those that are graded by, and of scenarios the one that is made for them."""
+    first = first_row(work)
+    scenarios = isinstance(first, Case) and first.is_scenario
+    return frozenset({"process"} if scenarios and "process" in work.settings.suites else work.settings.suites) & frozenset(OWN)
 
 
 def _remember(block: Block, seen: dict[str, Place | None]) -> None:
@@ -111,5 +121,5 @@ def _refuse_strangers(answers: Answers, cases: dict[str, Place | None]) -> None:
         raise BadInput(
             f"not one prediction of {answers.info.name} is for a case: its first is for {answers.info.first_unused!r}, "
             f"the first case is {next(iter(cases), '(none)')!r}",
-            "Its rows are matched by id (id, case or custom_id); rows without any are taken in order.",
+            "Its rows are matched by id (case, case_id, custom_id, id, or the id of their item); rows without any are taken in order.",
         )

@@ -14,7 +14,7 @@ from heapq import merge
 from itertools import groupby
 from multiprocessing import Pipe, Process
 from multiprocessing.connection import Connection
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 from msgspec import Struct, structs
 
@@ -22,7 +22,7 @@ from callmark.data.expand import decision_points, named
 from callmark.errors import BadInput, BrokenRow
 from callmark.formats import BadRow, Dataset, side_tools
 from callmark.formats.dataset import BLOCK
-from callmark.formats.evaluation_results import result_row
+from callmark.formats.evaluation_results import SCORES, result_row
 from callmark.grading.grader import Graded, Grader, grade_line, read_grade
 from callmark.grading.suites import Settings
 from callmark.running.answers import packed, unpacked
@@ -116,7 +116,7 @@ def graded_part(work: Work, part: tuple[int, int]) -> Iterator[Block | Ended]:
     with _opened(work, on_bad=on_bad, part=(0, 1) if cut else part, digest=own == 0) as dataset:
         grader = Grader(work.settings)
         placed = _cut(dataset, part) if cut else _cases(dataset)
-        for number, block in groupby(placed, key=lambda one: one[0]):
+        for number, block in groupby(placed, key=itemgetter(0)):
             yield _graded_block(number, block, work, grader, bad)
             bad.clear()
         yield Block(dataset.ordinal // BLOCK, bad=list(bad))
@@ -168,8 +168,9 @@ def _graded_block(number: int, placed: Iterator[Placed], work: Work, grader: Gra
         [grade_line(grade) for one in grades for grade in one],
         [line for one in lines for line in one],
         [
-            result_row(case, answer, grade.metrics or None)
+            result_row(case, answer, {name: grade.metrics[name] for name in SCORES if name in grade.metrics} or None)
             for one, (_, _, case), made in zip(grades, cases, answers, strict=True)
+            if case.is_scenario
             for grade, answer in zip(one, made or [Prediction(case.id, error=grade.error) for grade in one], strict=True)
         ],
     )
