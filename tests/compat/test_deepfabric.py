@@ -331,10 +331,10 @@ def test_a_config_that_cannot_be_used_is_refused(config: dict[str, Any], sentenc
     assert sentence in str(refused.value)
 
 
-def test_a_model_by_its_name_is_for_another_command() -> None:
+def test_a_model_by_its_name_is_refused_with_what_to_give_instead() -> None:
     with pytest.raises(BadInput) as refused:
         EvaluatorConfig(model="gpt-5")
-    assert "callmark run" in refused.value.hint
+    assert "predictions, or a function" in refused.value.hint
 
 
 def test_fields_are_given_by_name() -> None:

@@ -97,10 +97,14 @@ class Tally:
             return
         self._scored += 1
         self._add_metrics(grade)
-        told = [fault for fault in grade.faults if not self._counted or not self._counted.isdisjoint(fault.suites)]
-        for fault in told:
-            self._add_fault(fault, grade)
-        self._add_tools(grade, told)
+        if grade.faults:
+            told = [fault for fault in grade.faults if not self._counted or not self._counted.isdisjoint(fault.suites)]
+            for fault in told:
+                self._add_fault(fault, grade)
+            self._add_tools(grade, told)
+        else:
+            for name in grade.expected or (NO_CALL,):
+                self._credit(name, 1.0)
         for note in grade.notes:
             self._notes[note.kind] += 1
         if not grade.faults:

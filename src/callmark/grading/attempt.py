@@ -12,7 +12,7 @@ from callmark.types import Call, Message, Tool
 class Attempt:
     """One case and what came back for it. Nothing in it changes."""
 
-    __slots__ = ("_earlier", "_pairing", "_schemas", "_sources", "actual", "expected", "messages", "tools")
+    __slots__ = ("_earlier", "_pairing", "_schemas", "_sources", "actual", "expected", "messages", "runs", "tools")
 
     def __init__(
         self,
@@ -31,6 +31,7 @@ class Attempt:
         self._schemas = schemas
         self._earlier = earlier
         self._sources: Sources | None = None
+        self.runs: tuple[bool, bool, bool] | None = None  # what the suite schema found, once it did
         self._pairing: Pairing | None = None
 
     @property

@@ -77,19 +77,25 @@ class SchemaSuite(Struct, frozen=True):
         return values
 
     def holds(self, attempt: Attempt) -> tuple[bool, bool, bool]:
-        """Tool selection, parameter accuracy, execution success."""
-        expected, actual = attempt.expected, attempt.actual
-        if not expected or not actual:
-            same = not expected and not actual
-            return same, same, same
-        if len(expected) == 1:
-            selected = bool(actual[0].name) and expected[0].name == actual[0].name
-            fitting = _could_run(attempt, expected[0], actual[0])
-            return selected, fitting, selected and fitting
-        if attempt.pairing.unpaired_expected:
-            return False, False, False
-        fitting = all(_could_run(attempt, expected[one.expected], actual[one.actual]) for one in attempt.pairing.pairs)
-        return True, fitting, fitting
+        """Tool selection, parameter accuracy, execution success; found out once for an attempt."""
+        if attempt.runs is None:
+            attempt.runs = _holds(attempt)
+        return attempt.runs
+
+
+def _holds(attempt: Attempt) -> tuple[bool, bool, bool]:
+    expected, actual = attempt.expected, attempt.actual
+    if not expected or not actual:
+        same = not expected and not actual
+        return same, same, same
+    if len(expected) == 1:
+        selected = bool(actual[0].name) and expected[0].name == actual[0].name
+        fitting = _could_run(attempt, expected[0], actual[0])
+        return selected, fitting, selected and fitting
+    if attempt.pairing.unpaired_expected:
+        return False, False, False
+    fitting = all(_could_run(attempt, expected[one.expected], actual[one.actual]) for one in attempt.pairing.pairs)
+    return True, fitting, fitting
 
 
 def _could_run(attempt: Attempt, expected: Call, made: Call) -> bool:
