@@ -3,20 +3,18 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
-from callmark.cli.reading import PATIENCE, Reader, ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file, say
+from callmark.cli.reading import PATIENCE, ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file, say
 from callmark.errors import BadInput
 
 if TYPE_CHECKING:
-    from callmark.analysis.summary import Summary
+    from callmark.calls.parsing import Dialect
     from callmark.grading.suites import Settings
-    from callmark.running.folder import RunFolder, RunInfo
 
 PARSERS = ("auto", "hermes", "mistral", "llama3", "pythonic", "json")
 OUT = "runs"  # the folder that runs go into
@@ -61,84 +59,48 @@ def command(
     from msgspec import structs
 
     from callmark.config import read_settings
-    from callmark.running.folder import is_run
+    from callmark.running.folder import RunFolder, is_run
+    from callmark.running.graded_run import How, grade_again, grade_file
 
     refuse_rejects_alone(reading)
     sys.path.insert(0, os.getcwd())  # where --suite module:name is looked for
     settings = read_settings(config)
     if suites:
         settings = structs.replace(settings, suites=suites)
-    intervals = None if as_json else _SHOWN
-    with reading.reader() as reader:
+    with reading.reader() as reader, _bar() as on_block:
+        how = How(jobs, reader.on_bad, on_block, None if as_json else _SHOWN)
         if is_run(cases):
             given = {"predictions": predictions, "parse": parse, "out": out, "name": name, "from": reading.dialect, "tools": reading.tools}
             _refuse_with_run(cases, given)
-            folder, info, summary = _again(cases, settings, reading, reader, jobs, intervals)
+            folder = RunFolder(cases)
+            _say_what_changed(settings, folder.read().settings)
+            run = grade_again(folder, settings, how=how)
+        elif predictions is None:
+            raise BadInput(f"--predictions FILE is missing: what should {cases} be graded against?", "callmark grade --help has examples.")
         else:
-            folder, info, summary = _anew(cases, predictions, settings, parse, out or OUT, name, reading, reader, jobs, intervals)
-    (_print_json if as_json else _show)(folder, info, summary)
-    return WITH_ERRORS if summary.errors else 0
-
-
-def _anew(
-    cases: str,
-    predictions: str | None,
-    settings: "Settings",
-    parse: str | None,
-    out: str,
-    name: str | None,
-    reading: ReadingOptions,
-    reader: Reader,
-    jobs: int,
-    intervals: Collection[str] | None,
-) -> "tuple[RunFolder, RunInfo, Summary]":
-    """Grade a file of predictions into a folder of its own."""
-    from msgspec import structs
-
-    from callmark.formats.predictions import Predictions
-    from callmark.running.answers import answers
-    from callmark.running.folder import CASES, DatasetInfo, discard, new_folder
-    from callmark.running.graded_run import grade_into
-    from callmark.running.grading import Work, first_row
-    from callmark.types import Case
-
-    if predictions is None:
-        raise BadInput(f"--predictions FILE is missing: what should {cases} be graded against?", "callmark grade --help has examples.")
-    if cases == "-" and predictions == "-":
-        raise BadInput("standard input can be read once, it stands there twice")
-    refuse_same_file(file=cases, rejects=reading.rejects)
-    refuse_same_file(file=predictions, rejects=reading.rejects)
-    made = time.strftime("%Y-%m-%dT%H-%M")
-    source = "standard-input" if predictions == "-" else Path(predictions).name.partition(".")[0]
-    folder = new_folder(out, name, default=f"{source}-{made}")
-    try:
-        kept = _kept(cases, folder.file(CASES))
-        work = Work(kept, settings, {}, False, reading.dialect, reading.tools, reading.skip_bad)
-        first = first_row(work)
-        whole = isinstance(first, Case) and first.is_scenario
-        found = answers(Predictions(predictions, parse=parse, whole=whole, on_bad=reader.on_bad))  # type: ignore[arg-type]
-        dataset = DatasetInfo(
-            "standard input" if cases == "-" else cases,
-            folder.from_here(kept),
-            tools=folder.from_here(reading.tools) if reading.tools else None,
-        )
-        work = structs.replace(work, answers=found.by_case, in_order=found.in_order)
-        with _bar(sum(map(len, found.by_case.values()))) as on_block:
-            info, summary = grade_into(
-                folder,
-                work,
-                found,
-                made=made,
-                dataset=dataset,
-                jobs=jobs,
-                intervals=intervals,
-                on_bad=reader.on_bad or _never,
-                on_block=on_block,
+            refuse_same_file(file=cases, rejects=reading.rejects)
+            refuse_same_file(file=predictions, rejects=reading.rejects)
+            run = grade_file(
+                cases,
+                predictions,
+                settings,
+                dialect=reading.dialect,
+                tools=reading.tools,
+                parse=cast("Dialect | None", parse),
+                out=out or OUT,
+                name=name,
+                how=how,
             )
-    except BaseException:
-        discard(folder)
-        raise
-    return folder, info, summary
+    if as_json:
+        import msgspec
+
+        click.echo(msgspec.json.encode({"run": str(run.folder), "info": run.info, "summary": run.summary}))
+    else:
+        from callmark.reporting.grade_view import show_run
+        from callmark.reporting.terminal import console
+
+        show_run(console(), str(run.folder), run.info, run.summary)
+    return WITH_ERRORS if run.summary.errors else 0
 
 
 def _refuse_with_run(run: str, given: Mapping[str, str | None]) -> None:
@@ -151,64 +113,17 @@ def _refuse_with_run(run: str, given: Mapping[str, str | None]) -> None:
             )
 
 
-def _again(
-    path: str, settings: "Settings", reading: ReadingOptions, reader: Reader, jobs: int, intervals: Collection[str] | None
-) -> "tuple[RunFolder, RunInfo, Summary]":
-    """Grade the predictions of a run again."""
-    from callmark.formats.predictions import Predictions
-    from callmark.running.answers import answers
-    from callmark.running.folder import PREDICTIONS, RunFolder
-    from callmark.running.graded_run import grade_into
-    from callmark.running.grading import Work
-
-    folder = RunFolder(path)
-    info = folder.read()
-    changed = [field for field in settings.__struct_fields__ if getattr(settings, field) != getattr(info.settings, field)]
+def _say_what_changed(settings: "Settings", before: "Settings") -> None:
+    changed = [field for field in settings.__struct_fields__ if getattr(settings, field) != getattr(before, field)]
     if changed:
         say(f"callmark: graded by other settings than before: {', '.join(changed)}.")
-    file = folder.to_here(info.dataset.path)
-    if not os.path.isfile(file):
-        raise BadInput(
-            f"{folder}: its cases are gone, they stood in {file}", "Grade its predictions.jsonl against the file where it is now."
-        )
-    found = answers(Predictions(folder.file(PREDICTIONS)))
-    tools = folder.to_here(info.dataset.tools) if info.dataset.tools else None
-    work = Work(file, settings, found.by_case, found.in_order, info.dataset.dialect, tools, reading.skip_bad)
-    with _bar(info.cases) as on_block:
-        graded, summary = grade_into(
-            folder,
-            work,
-            found,
-            made=info.made,
-            dataset=info.dataset,
-            before=info,
-            jobs=jobs,
-            intervals=intervals,
-            on_bad=reader.on_bad or _never,
-            on_block=on_block,
-        )
-    return folder, graded, summary
-
-
-def _kept(cases: str, copy: str) -> str:
-    """Where the cases can be read more than once: the file itself, or a copy in the run folder of what came through a pipe."""
-    from callmark.formats.rows import Rows
-
-    if cases != "-" and (os.path.isfile(cases) or not os.path.exists(cases) or os.path.isdir(cases)):
-        return cases
-    Path(copy).write_bytes(Rows(cases).whole() + b"\n")
-    return copy
-
-
-def _never(row: object) -> None:
-    """A row that cannot be read has stopped the command long before."""
 
 
 @contextmanager
-def _bar(total: int) -> Iterator[Callable[[int], None]]:
+def _bar() -> Iterator[Callable[[int, int], None]]:
     """A progress bar on standard error, once it takes longer than a second and someone is looking."""
     if not sys.stderr.isatty():
-        yield lambda cases: None
+        yield lambda done, total: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -216,28 +131,14 @@ def _bar(total: int) -> Iterator[Callable[[int], None]]:
     began = time.monotonic()
     columns = (TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     progress = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = progress.add_task("grading", total=total)
+    task = progress.add_task("grading")
 
-    def on_block(cases: int) -> None:
+    def on_block(done: int, total: int) -> None:
         if time.monotonic() - began > PATIENCE:
             progress.start()
-            progress.update(task, completed=cases)
+            progress.update(task, completed=done, total=total)
 
     try:
         yield on_block
     finally:
         progress.stop()
-
-
-def _print_json(folder: "RunFolder", info: "RunInfo", summary: "Summary") -> None:
-    import msgspec
-
-    told = {"run": str(folder), "info": info, "summary": summary}
-    click.echo(msgspec.json.encode(told))
-
-
-def _show(folder: "RunFolder", info: "RunInfo", summary: "Summary") -> None:
-    from callmark.reporting.grade_view import show_run
-    from callmark.reporting.terminal import console
-
-    show_run(console(), str(folder), info, summary)

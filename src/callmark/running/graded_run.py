@@ -1,81 +1,158 @@
 """Grading into a run folder: everything is read, graded and written, and only then does the folder say that it is complete.
 
-When anything goes wrong the folder is as it was. Two cases of one id raise `BadInput`: which of them would a prediction be for? So do
-predictions of which not one is for any of the cases. A dataset that has changed since the run raises it when the run is graded again.
+When anything goes wrong the folder is as it was, and a new one is gone. Two cases of one id raise `BadInput`: which of them would a
+prediction be for? So do predictions of which not one is for any of the cases. A dataset that has changed since the run, or is gone,
+raises it when the run is graded again.
 """
 
+import os
+import time
 from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from importlib.metadata import version
+from pathlib import Path
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from callmark.analysis.summary import Summary, Tally
+from callmark.calls.parsing import Dialect
 from callmark.errors import BadInput
 from callmark.formats import BadRow, Output, write_lines
 from callmark.formats.evaluation_results import METRICS, RESULTS, SCORES, metrics_json, result_lines
+from callmark.formats.predictions import Predictions
+from callmark.formats.rows import Rows
 from callmark.grading.grader import Grader
-from callmark.grading.suites import OWN
-from callmark.running.answers import Answers
-from callmark.running.folder import GRADES, PREDICTIONS, DatasetInfo, RunFolder, RunInfo
+from callmark.grading.suites import OWN, Settings
+from callmark.running.answers import Answers, answers
+from callmark.running.folder import CASES, GRADES, PREDICTIONS, DatasetInfo, RunFolder, RunInfo, discard, new_folder
 from callmark.running.grading import Block, Ended, Work, first_row, graded
 from callmark.types import Case, Place
 
 _ROWS = "evaluation_results.rows"  # the rows of that file, until the means that stand before them are known
 
 
-def grade_into(
-    folder: RunFolder,
-    work: Work,
-    answers: Answers,
-    *,
-    made: str,
-    dataset: DatasetInfo,
-    before: RunInfo | None = None,
-    jobs: int = 1,
-    intervals: Collection[str] | None = None,
-    on_bad: Callable[[BadRow], None] = lambda row: None,
-    on_block: Callable[[int], None] = lambda cases: None,
-) -> tuple[RunInfo, Summary]:
-    """Grade and write the folder. `before` is what it said of a run that is graded again, whose predictions stay as they are.
-    `on_block` is told how many cases are done; `intervals` names the metrics that get one. Gives what `run.json` says, and what the
-    grades come to.
+class How(Struct, frozen=True):
+    """How to go about grading: by how many processes, what becomes of rows that cannot be read (without `on_bad` they raise), who is told
+    how many of how many cases are done, and which metrics get an interval (all, if not given: they take their time).
     """
+
+    jobs: int = 1
+    on_bad: Callable[[BadRow], None] | None = None
+    on_block: Callable[[int, int], None] = lambda done, total: None
+    intervals: Collection[str] | None = None
+
+
+class GradedRun(Struct, frozen=True):
+    """A folder, what its `run.json` says, and what its grades come to."""
+
+    folder: RunFolder
+    info: RunInfo
+    summary: Summary
+
+
+def grade_file(
+    cases: str,
+    predictions: str,
+    settings: Settings,
+    *,
+    dialect: str | None = None,
+    tools: str | None = None,
+    parse: Dialect | None = None,
+    out: str = "runs",
+    name: str | None = None,
+    how: How | None = None,
+) -> GradedRun:
+    """Grade a file of predictions against a file of cases, into a folder of its own: `name`, or the file's name and the time."""
+    how = how or How()
+    if cases == "-" and predictions == "-":
+        raise BadInput("standard input can be read once, it stands there twice")
+    made = time.strftime("%Y-%m-%dT%H-%M")
+    source = "standard-input" if predictions == "-" else Path(predictions).name.partition(".")[0]
+    folder = new_folder(out, name, default=f"{source}-{made}")
+    try:
+        kept = _kept(cases, folder.file(CASES))
+        work = Work(kept, settings, {}, False, dialect, tools, how.on_bad is not None)
+        found = answers(Predictions(predictions, parse=parse, whole=_are_scenarios(work), on_bad=how.on_bad))
+        dataset = DatasetInfo(
+            "standard input" if cases == "-" else cases, folder.from_here(kept), tools=folder.from_here(tools) if tools else None
+        )
+        return _grade_into(folder, work, found, made=made, dataset=dataset, how=how)
+    except BaseException:
+        discard(folder)
+        raise
+
+
+def grade_again(folder: RunFolder, settings: Settings, *, how: How | None = None) -> GradedRun:
+    """Grade the predictions of a run again. They stay as they are, and what `run.json` says of them."""
+    how = how or How()
+    before = folder.read()
+    file = folder.to_here(before.dataset.path)
+    if not os.path.isfile(file):
+        raise BadInput(
+            f"{folder}: its cases are gone, they stood in {file}", "Grade its predictions.jsonl against the file where it is now."
+        )
+    found = answers(Predictions(folder.file(PREDICTIONS)))
+    tools = folder.to_here(before.dataset.tools) if before.dataset.tools else None
+    work = Work(file, settings, {}, False, before.dataset.dialect, tools, how.on_bad is not None)
+    return _grade_into(folder, work, found, made=before.made, dataset=before.dataset, how=how, before=before)
+
+
+def _kept(cases: str, copy: str) -> str:
+    """Where the cases can be read more than once: the file itself, or a copy in the run folder of what came through a pipe."""
+    if cases != "-" and (os.path.isfile(cases) or not os.path.exists(cases) or os.path.isdir(cases)):
+        return cases
+    write_lines(copy, [Rows(cases).whole()])
+    return copy
+
+
+def _are_scenarios(work: Work) -> bool:
+    first = first_row(work)
+    return isinstance(first, Case) and first.is_scenario
+
+
+def _grade_into(
+    folder: RunFolder, work: Work, found: Answers, *, made: str, dataset: DatasetInfo, how: How, before: RunInfo | None = None
+) -> GradedRun:
     metrics = Grader(work.settings).metrics  # a suite that does not exist is refused before anything is read
+    work = structs.replace(work, answers=found.by_case, in_order=found.in_order)
     seen: dict[str, Place | None] = {}
+    asked: set[str] = set()
     ended: Ended | None = None
     rows = folder.path / _ROWS
+    tally = Tally(counted=_counted(work))
     try:
         with ExitStack() as files:
             predictions, grades, results = (
                 files.enter_context(Output(folder.file(name) if name else None))
                 for name in (None if before else PREDICTIONS, GRADES, _ROWS)
             )
-            tally = Tally(counted=_counted(work))
-            for said in graded(work, jobs=jobs):
+            for said in graded(work, jobs=how.jobs):
                 if isinstance(said, Ended):
                     ended = said
                     continue
                 for bad in said.bad:
-                    on_bad(bad)
-                _remember(said, seen)
+                    if how.on_bad is not None:
+                        how.on_bad(bad)
+                _remember(said, seen, asked)
                 predictions.lines_of(said.prediction_lines)
                 grades.lines_of(said.grade_lines)
                 results.lines_of(said.result_lines)
                 for grade in said.grades:
                     tally.add(grade)
-                on_block(len(seen))
+                how.on_block(len(seen), len(found.by_case))
             assert ended is not None
             _refuse_changed(dataset, ended.digest)
-            answers.unused(map(str, range(len(seen))) if work.in_order else seen)
-            _refuse_strangers(answers, seen)
-        summary = tally.summary(intervals=intervals)
-        means = {name: summary.metrics[name].mean if name in summary.metrics else None for name in metrics}
+            found.unused(asked)
+            _refuse_strangers(found, seen)
+        summary = tally.summary(intervals=how.intervals)
         if ended.what == "scenarios" and set(SCORES) <= set(metrics):
-            means = {name: means[name] for name in SCORES}
+            means = {name: summary.metrics[name].mean if name in summary.metrics else None for name in SCORES}
             with rows.open("rb") as lines:
                 write_lines(folder.file(RESULTS), result_lines(means, lines))
             write_lines(folder.file(METRICS), [metrics_json(means)])
+        else:  # what an earlier grading left says nothing of this one
+            for name in (RESULTS, METRICS):
+                Path(folder.file(name)).unlink(missing_ok=True)
     finally:
         rows.unlink(missing_ok=True)
     read = structs.replace(
@@ -85,27 +162,27 @@ def grade_into(
         what="scenarios" if ended.what == "scenarios" else "decision points",
         cut=ended.cut,
     )
-    predicted = before.predictions if before else answers.info
+    predicted = before.predictions if before else found.info
     info = RunInfo(folder.path.name, version("callmark"), made, read, predicted, work.settings, metrics, len(seen), ended.touched)
     folder.write(info)
-    return info, summary
+    return GradedRun(folder, info, summary)
 
 
 def _counted(work: Work) -> frozenset[str]:
     """The suites whose faults are told: those that are graded by, and of scenarios the one that is made for them."""
-    first = first_row(work)
-    scenarios = isinstance(first, Case) and first.is_scenario
-    return frozenset({"process"} if scenarios and "process" in work.settings.suites else work.settings.suites) & frozenset(OWN)
+    suites = frozenset(work.settings.suites) & frozenset(OWN)
+    return frozenset({"process"}) if "process" in suites and _are_scenarios(work) else suites
 
 
-def _remember(block: Block, seen: dict[str, Place | None]) -> None:
-    for case, place in block.cases:
+def _remember(block: Block, seen: dict[str, Place | None], asked: set[str]) -> None:
+    for case, place, key in block.cases:
         if case in seen:
             raise BadInput(
                 f"{place}: the id {case!r} stands for two cases, the first is in {seen[case]}",
                 "Give each case an id of its own, so that a prediction is for one of them.",
             )
         seen[case] = place
+        asked.add(key)
 
 
 def _refuse_changed(dataset: DatasetInfo, digest: str) -> None:

@@ -44,10 +44,13 @@ class Work(Struct, frozen=True):
 
 
 class Block(Struct, frozen=True):
-    """What a block of rows came to: its cases, its grades, its bad rows, and lines for the files of a run folder."""
+    """What a block of rows came to: its cases, its grades, its bad rows, and lines for the files of a run folder.
+
+    A case is its id, its place, and what its predictions are found under: its id again, or its place in order.
+    """
 
     number: int
-    cases: list[tuple[str, Place | None]] = []
+    cases: list[tuple[str, Place | None, str]] = []
     grades: list[Graded] = []
     bad: list[BadRow] = []
     grade_lines: list[bytes] = []
@@ -154,7 +157,8 @@ def _cut(dataset: Dataset, part: tuple[int, int]) -> Iterator[Placed]:
 def _graded_block(number: int, placed: Iterator[Placed], work: Work, grader: Grader, bad: list[BadRow]) -> Block:
     """One thing after the other for the whole block, which takes a third less time than everything for one case after the other."""
     cases = list(placed)
-    lines = [work.answers.get(str(at) if work.in_order else case.id, []) for _, at, case in cases]
+    keys = [str(at) if work.in_order else case.id for _, at, case in cases]
+    lines = [work.answers.get(key, []) for key in keys]
     answers = [[unpacked(line) for line in one] for one in lines]
     if work.in_order:
         answers = [[structs.replace(answer, case=case.id) for answer in one] for one, (_, _, case) in zip(answers, cases, strict=True)]
@@ -162,7 +166,7 @@ def _graded_block(number: int, placed: Iterator[Placed], work: Work, grader: Gra
     grades = [grader.record(case, one) for one, (_, _, case) in zip(answers, cases, strict=True)]
     return Block(
         number,
-        [(case.id, case.place) for _, _, case in cases],
+        [(case.id, case.place, key) for (_, _, case), key in zip(cases, keys, strict=True)],
         [grade for one in grades for grade in one],
         list(bad),
         [grade_line(grade) for one in grades for grade in one],
