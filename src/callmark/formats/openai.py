@@ -59,7 +59,10 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
     wire: _UsualRow | _AnyRow | None = None
     shorter = reading.repeats.shorten(row)
     if shorter is not None:
-        wire = _decode_or_none(shorter.body)
+        try:
+            wire = _decode_usual(shorter.body)
+        except (msgspec.MsgspecError, RecursionError):
+            wire = None  # read in full below, and refused with its reason if need be
         check_text(shorter.body if shorter.body.isascii() else row)
     else:
         check_text(row)
@@ -138,13 +141,6 @@ def _are_own(wire: _UsualRow | _AnyRow, shorter: Shortened) -> bool:
         and wire.item is NOTHING
         and (not shorter.messages or shorter.body.count(b'"messages"') == 1)
     )
-
-
-def _decode_or_none(body: bytes) -> _UsualRow | None:
-    try:
-        return _decode_usual(body)
-    except (msgspec.MsgspecError, RecursionError):
-        return None
 
 
 def _decode(row: bytes | Raw, where: str = "") -> _UsualRow | _AnyRow:
