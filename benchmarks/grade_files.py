@@ -27,6 +27,7 @@ from data import Row, WireCall, decode, default_source
 from memory import measure
 
 LIMIT = 3.0
+LIMITED = ("nothing wrong", "one in ten wrong")  # of a worse model, whose faults take their time, it is only told
 
 
 class Expected(Struct):
@@ -134,8 +135,10 @@ def report(folder: Path, repeat: int, size: int, rows: int) -> int:
         net = seconds if name in ("floor", "start-up") else seconds - best["start-up"]
         verdict = ""
         if name.endswith("wrong"):
+            verdict = f"  {net / rows * 1e6:4.0f} µs a case"
+        if name in LIMITED:
             missed += net / best["floor"] > LIMIT
-            verdict = f"  {net / rows * 1e6:4.0f} µs a case, at most {LIMIT:g}: {'held' if net / best['floor'] <= LIMIT else 'NOT HELD'}"
+            verdict += f", at most {LIMIT:g}: {'held' if net / best['floor'] <= LIMIT else 'NOT HELD'}"
         most = f"  {memory[name]:4.0f} MB" if memory[name] else "         "
         print(f"  {name:22} {seconds:6.2f} s{most}  {net / best['floor']:5.2f} x floor{verdict}")
     faster = best["one in four wrong"] / best["the same, --jobs 2"]
