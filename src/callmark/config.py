@@ -49,10 +49,12 @@ def read_settings(path: str | None = None) -> Settings:
         raise BadInput(f"{name} is not UTF-8 text") from None
     try:
         return settings_of(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{name} is not TOML: {error}") from None
     except BadInput as error:
         raise BadInput(f"{name}: {error}", error.hint) from None
+    except RecursionError:
+        raise BadInput(f"{name} nests too deep to be read") from None
+    except ValueError as error:  # TOML's own errors, and an integer of more digits than Python reads
+        raise BadInput(f"{name} is not TOML: {error}") from None
 
 
 def settings_of(given: Mapping[str, Any]) -> Settings:
@@ -64,12 +66,23 @@ def settings_of(given: Mapping[str, Any]) -> Settings:
     try:
         settings = msgspec.convert(_without_dates(given), Settings)
     except msgspec.ValidationError as error:
-        raise BadInput(field_problem(str(error))) from None
+        raise BadInput(_problem(given, field_problem(str(error)))) from None
     if not 0 <= settings.threshold <= 1:
         raise BadInput(f"threshold is {settings.threshold:g}, a number from 0 to 1 was expected")
     weights(settings.weights)
     match_rules(settings.match)
     return settings
+
+
+def _problem(given: Mapping[str, Any], said: str) -> str:
+    """What is wrong, with the names and the words that there are."""
+    if "averaging" in said:
+        return f"averaging is {given.get('averaging')!r}, micro or macro was expected"
+    if "weights" in said and isinstance(given.get("weights"), dict):
+        for name, value in given["weights"].items():
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                return f"the weight of {name} is {value!r}, a number was expected"
+    return said.replace(", float was expected", ", a number was expected")
 
 
 def _without_dates(value: Any) -> Any:

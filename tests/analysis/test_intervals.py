@@ -61,3 +61,19 @@ def test_equal_conversations_give_a_point_for_a_mean_and_width_for_a_rate() -> N
 def test_the_same_input_gives_the_same_numbers() -> None:
     clusters = {(1.0, 3): 4, (2.5, 3): 7, (0.0, 1): 2}
     assert bootstrap(clusters) == bootstrap(dict(reversed(clusters.items())))
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 7, 10, 11, 30])
+def test_a_rate_of_nothing_begins_at_nothing_and_one_of_all_ends_at_all(n: int) -> None:
+    assert (wilson({(0.0, 1): n}) or (1, 1))[0] == 0.0
+    assert (wilson({(1.0, 1): n}) or (0, 0))[1] == 1.0
+
+
+def test_conversations_that_are_all_different_are_drawn_one_by_one() -> None:
+    dice = random.Random(4)
+    values = [dice.random() for _ in range(300)]
+    ours = bootstrap(alone(values)) or (0, 0)
+    theirs = scipy_bootstrap(
+        (values,), lambda sample, axis: sample.mean(axis=axis), n_resamples=10_000, method="percentile", random_state=5
+    ).confidence_interval
+    assert ours == pytest.approx((theirs.low, theirs.high), abs=0.004)

@@ -8,8 +8,15 @@ import pytest
 from callmark import grade
 from callmark.calls.rules import apply, match_rules
 from callmark.errors import BadInput
-from callmark.types import Call
+from callmark.grading.grader import Graded, Grader
+from callmark.grading.suites import Settings
+from callmark.types import Call, Case, Prediction, Tool
 from tests.rows import made
+
+
+def graded(rules: dict[str, Any], expected: Call, *actual: Call, tools: tuple[Tool, ...] = ()) -> Graded:
+    (record,) = Grader(Settings(match=rules)).record(Case("c", tools=tools, expected=(expected,)), [Prediction("c", calls=actual)])
+    return record
 
 
 def ruled(rules: dict[str, Any], *calls: Call) -> tuple[tuple[Call, ...], dict[str, int]]:
@@ -48,26 +55,22 @@ def ruled(rules: dict[str, Any], *calls: Call) -> tuple[tuple[Call, ...], dict[s
     ],
 )
 def test_a_rule_decides_how_an_argument_is_compared(rules: dict[str, Any], expected: Call, actual: Call, score: float) -> None:
-    assert _score(rules, expected, actual) == score
+    assert graded(rules, expected, actual).metrics["call.score"] == score
 
 
-def _score(rules: dict[str, Any], expected: Call, actual: Call) -> float:
-    from callmark.grading.grader import Grader
-    from callmark.grading.suites import Settings
-    from callmark.types import Case
-
-    return Grader(Settings(match=rules)).grade(Case("c", expected=(expected,)), (actual,)).metrics["call.score"]
+@pytest.mark.parametrize("rule", [{"$any": True}, {"$approx": "expected", "$abs": 1}, "exact", "similar"])
+@pytest.mark.parametrize("arguments", [{"limit": 10}, {}])
+def test_no_rule_makes_an_argument_of_what_equals_being_left_out(rule: Any, arguments: dict[str, Any]) -> None:
+    tool = Tool("f", "", {"type": "object", "properties": {"limit": {"type": "integer", "default": 10}}})
+    record = graded({"*.limit": rule}, Call("f", {"limit": 10}), Call("f", arguments), tools=(tool,))
+    assert record.metrics["call.score"] == 1.0
 
 
 def test_rules_count_in_every_suite() -> None:
-    from callmark.grading.grader import Grader
-    from callmark.grading.suites import Settings
-    from callmark.types import Case
-
-    case = Case("c", expected=(made("f", note="Cold room"),))
-    lax = Grader(Settings(match={"*.note": {"$any": True}})).grade(case, (made("f", note="taxi"),)).metrics
+    expected = made("f", note="Cold room")
+    lax = graded({"*.note": {"$any": True}}, expected, made("f", note="taxi")).metrics
     assert set(lax.values()) == {1.0}
-    strict = Grader(Settings(match={"*.note": "exact"})).grade(case, (made("f", note="cold room!"),)).metrics
+    strict = graded({"*.note": "exact"}, expected, made("f", note="cold room!")).metrics
     assert (strict["process.args_recall"], strict["call.score"]) == (0.0, 0.5)
 
 
@@ -82,15 +85,8 @@ def test_a_malformed_call_is_left_alone() -> None:
 
 
 def test_what_people_see_is_the_recorded_value() -> None:
-    from callmark.grading.grader import Grader
-    from callmark.grading.suites import Settings
-    from callmark.types import Case
-
-    case = Case("c", expected=(made("f", who="Ann"),))
-    graded = Grader(Settings(match={"*.who": "similar"})).grade(case, (made("f", who="Bob"),))
-    assert graded.faults[0].expected == "Ann"
-    missing = Grader(Settings(match={"*.who": "similar"})).grade(case, ())
-    assert missing.faults[0].expected == 'f(who="Ann")'
+    assert graded({"*.who": "similar"}, made("f", who="Ann"), made("f", who="Bob")).faults[0].expected == "Ann"
+    assert graded({"*.who": "similar"}, made("f", who="Ann")).faults[0].expected == 'f(who="Ann")'
 
 
 @pytest.mark.parametrize(
@@ -98,6 +94,7 @@ def test_what_people_see_is_the_recorded_value() -> None:
     [
         ({"note": "exact"}, "the pattern 'note' names no argument"),
         ({"f.": "exact"}, "the pattern 'f.' names no argument"),
+        ({"f": {"a": "similar"}}, "'f' is a table, a rule was expected"),
         ({"*.note": "exat"}, "'exat', exact, similar or a matcher was expected. Did you mean exact?"),
         ({"*.note": {"any": True}}, "neither exact nor similar nor a matcher"),
         ({"*.note": 5}, "neither exact nor similar nor a matcher"),

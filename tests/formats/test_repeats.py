@@ -111,3 +111,29 @@ def test_a_broken_row_stays_broken_after_a_good_one(broken: bytes) -> None:
         read(good.replace(b"TOOLS", tools), PLACE, reading)
     with pytest.raises((BadInput, ValueError)):
         read(broken.replace(b"TOOLS", tools), PLACE, reading)
+
+
+TOOLS = json.dumps([WEATHER], separators=(",", ":"))
+EXPECTED = '"expected_output":{"role":"assistant","tool_calls":[]}'
+SAID = '{"role":"user","content":"one"}'
+MORE = '{"role":"user","content":"two"}'
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        f'{{"id":"c","messages":[{SAID}],"transcript":[{SAID},{MORE}],"tools":{TOOLS},{EXPECTED}}}',
+        f'{{"id":"c","messages":[{SAID}],"group":[{SAID},{MORE}],"tools":{TOOLS},{EXPECTED}}}',
+        f'{{"id":"c","messages":[{SAID}],{EXPECTED},"meta":{{"k":1,"tools":{TOOLS},{EXPECTED}}}}}',
+        f'{{"id":"c","messages":[{SAID}],"expected_output":{{"k":1,"tools":{TOOLS},{EXPECTED}}}}}',
+        f'{{"id":"c","messages":[{SAID}],{EXPECTED},"source":{{"conversation":"x","message":1,"k":[],"tools":{TOOLS},{EXPECTED}}}}}',
+    ],
+)
+def test_what_only_looks_like_a_repetition_is_none(last: str) -> None:
+    reading = Reading()
+    for _ in range(2):
+        read(f'{{"id":"a","messages":[{SAID}],"tools":{TOOLS},{EXPECTED}}}'.encode(), PLACE, reading)
+        read(f'{{"id":"b","messages":[{SAID}],"transcript":[{SAID}],"tools":{TOOLS},{EXPECTED}}}'.encode(), PLACE, reading)
+    found, expected = read(last.encode(), PLACE, reading), alone(last.encode())
+    assert not isinstance(expected, str)
+    assert (found.messages, found.tools) == (expected.messages, expected.tools)

@@ -85,3 +85,34 @@ def test_each_trial_has_its_grade() -> None:
     case = Case("c", expected=(made("f"),))
     records = Grader(Settings()).record(case, [Prediction("c", 0, (made("f"),)), Prediction("c", 1, (made("g"),))])
     assert [(record.trial, record.metrics["call.score"]) for record in records] == [(0, 1.0), (1, 0.0)]
+
+
+def test_where_a_value_came_from_is_told_by_the_message_of_its_own_talk() -> None:
+    """Two cases whose talk has the same messages at other places."""
+    tool, call = Message("tool", "order #W1 and #W2"), made("f", id="#W2")
+    grader = Grader(Settings())
+    for index, messages in enumerate([(tool,), (Message("assistant", "a moment"), tool)]):
+        case = Case(f"c{index}", messages, (Tool("f"),), expected=(made("f", id="#W1"),))
+        (record,) = grader.record(case, [Prediction(case.id, calls=(call,))])
+        assert (record.faults[0].origin, record.faults[0].origin_message) == ("elsewhere", index)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [{"type": "object", "properties": {}, "required": [["a"]]}, {"type": "object", "properties": {"a": [1]}, "required": "a"}],
+)
+def test_a_schema_that_is_none_stops_nothing(schema: dict[str, Any]) -> None:
+    case = Case("c", MESSAGES, (Tool("f", "", schema),), expected=(made("f", a="a"),))
+    for _ in range(2):
+        (record,) = Grader(Settings()).record(case, [Prediction("c", calls=(made("f", a="a"),))])
+        assert record.metrics["call.score"] == 1.0
+
+
+def test_a_value_after_a_mark_that_folds_to_a_letter_does_not_stand_there() -> None:
+    talk = (Message("user", "\u0345abc"),)
+    grader = Grader(Settings())
+    for _ in range(2):
+        (record,) = grader.record(
+            Case("c", talk, (Tool("f"),), expected=(made("f", a="abc"),)), [Prediction("c", calls=(made("f", a="abc"),))]
+        )
+        assert [note.kind for note in record.notes] == ["invented_value"]

@@ -9,10 +9,15 @@ import pytest
 from callmark import grade
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
+from callmark.grading.grader import Grader
 from callmark.grading.suites import Settings, suite_called, suites_of
+from callmark.types import Case, Prediction
 from tests.rows import made
 
 SUITES = '''
+from callmark.grading.call import CallSuite
+
+
 class Politeness:
     """Counts calls of a name that is written in small letters."""
 
@@ -57,6 +62,36 @@ class Other(Broken):
 class Listed(Broken):
     def __call__(self, attempt):
         return [1]
+
+
+class Turning(Politeness):
+    """Gives its numbers in another order every other time."""
+
+    name = "turning"
+    turn = 0
+
+    def __call__(self, attempt):
+        Turning.turn += 1
+        return {"share": 1, "calls": 0} if Turning.turn % 2 else {"calls": 0, "share": 1}
+
+
+class Leaves(Politeness):
+    name = "leaves"
+
+    def __call__(self, attempt):
+        raise SystemExit(0)
+
+
+class Huge(Broken):
+    def __call__(self, attempt):
+        return {"share": 10**5000, "calls": 1}
+
+
+class Stricter(CallSuite):
+    """A suite of one's own that is made of ours."""
+
+    def __call__(self, attempt):
+        return {"score": float(len(attempt.actual)) / 10, "pass": 0.0}
 
 
 number = 5
@@ -129,6 +164,8 @@ def test_what_is_no_suite_is_refused(mine: str, name: str, sentence: str) -> Non
     [
         ("crashes", "the suite 'crashes' failed: ZeroDivisionError: no calls"),
         ("Broken", "gave nan for share, a finite number was expected"),
+        ("Huge", "gave a int for share, a finite number was expected"),
+        ("Leaves", "the suite 'leaves' failed: SystemExit: 0"),
         ("Other", "gave shares, its metrics share, calls were expected"),
         ("Listed", "gave list, its metrics"),
     ],
@@ -152,3 +189,35 @@ def test_settings_reach_our_own_suites() -> None:
     assert call(attempt)["pass"] == 1.0
     assert schema(attempt)["overall"] == 1.0
     assert set(process(attempt).values()) == {1.0}
+
+
+def test_the_numbers_of_a_suite_stand_in_the_order_it_promised(mine: str) -> None:
+    suite = suite_called(f"{mine}:Turning")
+    for _ in range(3):
+        assert list(grade([], [], suites=(suite,)).metrics.items()) == [("turning.share", 1.0), ("turning.calls", 0.0)]
+
+
+def test_a_suite_made_of_ours_is_asked_every_time(mine: str) -> None:
+    grader = Grader(Settings(suites=(f"{mine}:Stricter",)))
+    for length in (1, 5):
+        calls = tuple(made("f") for _ in range(length))
+        (record,) = grader.record(Case("c", expected=calls), [Prediction("c", calls=calls)])
+        assert record.metrics["call.score"] == length / 10
+
+
+def test_an_evaluator_sees_stars_and_ruled_values_as_they_were_recorded() -> None:
+    suite = "callmark.compat.lob:FunctionCallArgsPrecisionEvaluator"
+    starred = Grader(Settings(suites=(suite, "process")))
+    (record,) = starred.record(Case("c", expected=(made("f", a="a*b"),)), [Prediction("c", calls=(made("f", a="axxb"),))])
+    assert record.metrics["FunctionCallArgsPrecisionEvaluator.score"] == record.metrics["process.args_precision"] == 0.0
+    ruled = Grader(Settings(suites=(suite,), match={"*.a": "similar"}))
+    (record,) = ruled.record(Case("c", expected=(made("f", a="A b"),)), [Prediction("c", calls=(made("f", a="a B"),))])
+    assert record.metrics == {"FunctionCallArgsPrecisionEvaluator.score": 1.0}
+
+
+def test_the_current_folder_is_looked_in_only_for_the_suite(mine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here.py").write_text("from my_suites import polite")
+    monkeypatch.chdir(tmp_path)
+    assert suite_called("here:polite").name == "politeness"
+    assert "" not in sys.path
+    sys.modules.pop("here", None)

@@ -10,11 +10,11 @@ from callmark.grading.suites import Settings
 from callmark.running.folder import CASES, RUN, DatasetInfo, PredictionsInfo, RunFolder, RunInfo, discard, is_run, new_folder
 
 
-def info(**more: object) -> RunInfo:
-    read = DatasetInfo("eval.jsonl", "../eval.jsonl", "xxh3:0", "openai", "scenarios", True, "tools.json")
-    told = PredictionsInfo("p.jsonl", 9, 1, 2, 3, 4, "zebra")
+def info() -> RunInfo:
+    read = DatasetInfo("eval.jsonl", "../eval.jsonl", digest="xxh3:0", dialect="openai", what="scenarios", cut=True, tools="tools.json")
+    told = PredictionsInfo("p.jsonl", rows=9, unused=1, repeated=2, parsed=3, unparsed=4, first_unused="zebra")
     settings = Settings(("call",), 0.5, {"tool_selection": 1.0}, ("x-*",), "macro", {"*.a": {"$any": True}})
-    return RunInfo("p", "0.1.0", "2026-01-02T03-04", read, told, settings, ("call.score",), 7, {"*.a": 3})
+    return RunInfo("p", "0.1.0", "2026-01-02T03-04", read, told, settings, metrics=("call.score",), cases=7, match={"*.a": 3})
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from math import sqrt
 RESAMPLES = 10_000
 SEED = 20_250_510
 _Z = 1.959963984540054  # of a normal distribution, 95 % lie within so many deviations
+_WORTH = 4
 _AT_ONCE = 2_000_000  # draws held in memory
 
 Clusters = Mapping[tuple[float, int], int]  # (sum, count) of a cluster: how many clusters have these
@@ -32,11 +33,18 @@ def bootstrap(clusters: Clusters, *, resamples: int = RESAMPLES) -> Interval | N
     counts = numpy.array([float(count) for _, count in kinds])
     shares = numpy.array([clusters[kind] / number for kind in kinds])
     random = numpy.random.default_rng(SEED)
-    step = max(1, _AT_ONCE // len(kinds))
+    alike = len(kinds) < number / _WORTH  # drawing how often each kind comes up takes longer than drawing a cluster
+    each = numpy.repeat(numpy.arange(len(kinds)), [clusters[kind] for kind in kinds])
+    step = max(1, _AT_ONCE // (len(kinds) if alike else number))
     means = []
     for begun in range(0, resamples, step):
-        drawn = random.multinomial(number, shares, size=min(step, resamples - begun)).astype(float)
-        means.append((drawn @ sums) / (drawn @ counts))
+        size = min(step, resamples - begun)
+        if alike:
+            drawn = random.multinomial(number, shares, size=size).astype(float)
+            means.append((drawn @ sums) / (drawn @ counts))
+        else:
+            chosen = each[random.integers(0, number, size=(size, number))]
+            means.append(sums[chosen].sum(axis=1) / counts[chosen].sum(axis=1))
     low, high = numpy.percentile(numpy.concatenate(means), [2.5, 97.5])
     return float(low), float(high)
 
@@ -51,7 +59,7 @@ def wilson(clusters: Clusters) -> Interval | None:
     size = effective_size(clusters)
     centre = (rate + _Z * _Z / (2 * size)) / (1 + _Z * _Z / size)
     half = _Z * sqrt(rate * (1 - rate) / size + _Z * _Z / (4 * size * size)) / (1 + _Z * _Z / size)
-    return max(0.0, centre - half), min(1.0, centre + half)
+    return (0.0 if rate == 0 else max(0.0, centre - half)), (1.0 if rate == 1 else min(1.0, centre + half))
 
 
 def effective_size(clusters: Clusters) -> float:

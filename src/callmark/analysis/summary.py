@@ -14,6 +14,7 @@ from callmark.grading.grader import Graded
 from callmark.types import Fault, FaultKind
 
 RATES = frozenset({"call.pass", "schema.tool_selection", "schema.parameter_accuracy", "schema.execution_success", "process.reliability"})
+SHOWN = ("call.score", "call.pass", "process.reliability")  # metrics whose interval stands in the terminal
 NO_CALL = "(no call)"
 _MOST_NAMES = 10_000  # of different things that one kind of fault is told apart by; hostile names are endless
 _OTHERS = "…"

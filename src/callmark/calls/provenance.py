@@ -35,6 +35,7 @@ _COMPARED = 1000  # values of an enum that are compared by `exact`; the rest mus
 _TRIES = 100  # places looked at one by one before the whole text is marked
 _LONGEST_REMEMBERED = 20_000  # characters
 _MARKS = ("\1", "\2", "")  # by how many of two neighbours are letters or digits
+_FOLDS_TO_A_LETTER = "\u0345"  # the one character that is no letter, but becomes one when case is folded
 _BETWEEN = "\0"  # keeps the strings of a result apart, so that no value is found across two of them
 
 
@@ -52,7 +53,7 @@ class Sources:
     """What stood before a call, message by message, ready to be searched."""
 
     def __init__(self, messages: Sequence[Message] = ()) -> None:
-        self._added: list[tuple[int, Message]] = []  # of which `_texts` has the first ones, ready
+        self._added: list[tuple[int, Message]] = []  # of which `_ready` has the first ones
         self._ready: list[_Text] = []
         for index, message in enumerate(messages):
             self.add(index, message)
@@ -62,7 +63,7 @@ class Sources:
         again = Sources(messages)
         known = len(self._ready)
         if known <= len(again._added) and all(
-            [one[1] is other[1] for one, other in zip(self._added[:known], again._added, strict=False)]  # noqa: C419 - faster
+            [one[0] == other[0] and one[1] is other[1] for one, other in zip(self._added[:known], again._added, strict=False)]  # noqa: C419 - faster
         ):
             again._ready = self._ready[:known]
         return again
@@ -120,7 +121,7 @@ def plainly_stand(arguments: Mapping[str, Any], messages: Sequence[Message]) -> 
             for message in reversed(messages):
                 said = message.text
                 at = said.find(text)
-                if at >= 0 and message.role in SOURCES and _bounded(said, text, at):
+                if at >= 0 and message.role in SOURCES and _bounded(said, text, at) and _FOLDS_TO_A_LETTER not in said:
                     break
             else:
                 return False

@@ -16,8 +16,9 @@ from msgspec import Struct
 
 from callmark.calls.globs import fits_glob
 from callmark.calls.matchers import SIMILAR, check, has_matcher, is_matcher
+from callmark.calls.values import without_defaults
 from callmark.errors import BadInput
-from callmark.types import Call
+from callmark.types import Call, Tool
 from callmark.wording import nearest
 
 RECORDED = "expected"  # stands for the recorded value
@@ -52,6 +53,9 @@ def match_rules(given: Mapping[str, Any]) -> tuple[MatchRule, ...]:
     """The rules of a table. A pattern without an argument and a matcher that could never be used raise `BadInput`."""
     rules = tuple(MatchRule(pattern, match) for pattern, match in given.items())
     for rule in rules:
+        if isinstance(rule.match, dict) and rule.match and "." not in rule.pattern and not is_matcher(rule.match):
+            whole = f"{rule.pattern}.{next(iter(rule.match))}"
+            raise BadInput(f"match: {rule.pattern!r} is a table, a rule was expected", f"Put the whole pattern in quotes: {whole!r}.")
         if not all(rule.pattern.split(".")) or "." not in rule.pattern:
             raise BadInput(
                 f"match: the pattern {rule.pattern!r} names no argument, 'tool.argument' was expected", "'*.note' is the note of any tool."
@@ -68,11 +72,20 @@ def match_rules(given: Mapping[str, Any]) -> tuple[MatchRule, ...]:
     return rules
 
 
-def apply(rules: Sequence[MatchRule], calls: tuple[Call, ...], touched: Counter[str]) -> tuple[Call, ...]:
-    """The expected calls with the rules applied; how many arguments each touched is added to `touched`, by pattern."""
-    return tuple(
-        call if call.malformed else Call(call.name, _ruled(rules, call.name, (), call.arguments, touched), call.id) for call in calls
-    )
+def apply(
+    rules: Sequence[MatchRule], calls: tuple[Call, ...], touched: Counter[str], *, tools: Mapping[str, Tool] | None = None
+) -> tuple[Call, ...]:
+    """The expected calls with the rules applied; how many arguments each touched is added to `touched`, by pattern.
+
+    An argument that equals being left out, as the schema of its tool says, is none, and no rule makes it one.
+    """
+    return tuple(call if call.malformed else _applied(rules, call, touched, (tools or {}).get(call.name)) for call in calls)
+
+
+def _applied(rules: Sequence[MatchRule], call: Call, touched: Counter[str], tool: Tool | None) -> Call:
+    counted = without_defaults(call.arguments, tool.parameters, patterns=True) if tool else call.arguments
+    ruled = _ruled(rules, call.name, (), dict(counted), touched)
+    return Call(call.name, {key: ruled.get(key, value) for key, value in call.arguments.items()}, call.id)
 
 
 def _ruled(rules: Sequence[MatchRule], tool: str, path: tuple[str, ...], value: Any, touched: Counter[str]) -> Any:

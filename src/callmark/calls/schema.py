@@ -102,7 +102,7 @@ def plainly_fits(value: Any, schema: Any) -> bool:
             if items is None or not all([_is_plainly(item, items) for item in child]):  # noqa: C419
                 return False
     needed = schema.get("required")
-    return needed is None or (needed.__class__ is list and all([name in value for name in needed]))  # noqa: C419 - faster
+    return needed is None or (needed.__class__ is list and all([name.__class__ is str and name in value for name in needed]))  # noqa: C419 - faster
 
 
 def _is_plainly(value: Any, schema: Any) -> bool:

@@ -1,25 +1,22 @@
 """`callmark grade`: predictions against what was expected."""
 
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, cast, get_args
 
 import click
 
+from callmark.calls.parsing import Dialect
 from callmark.cli.reading import PATIENCE, ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file, say
 from callmark.errors import BadInput
 
 if TYPE_CHECKING:
-    from callmark.calls.parsing import Dialect
     from callmark.grading.suites import Settings
 
-PARSERS = ("auto", "hermes", "mistral", "llama3", "pythonic", "json")
 OUT = "runs"  # the folder that runs go into
 WITH_ERRORS = 3  # exit status
-_SHOWN = ("call.score", "call.pass", "process.reliability")  # metrics whose interval stands in the terminal
 
 
 @click.command(name="grade", short_help="Grade predictions, call by call: numbers, faults, the weakest tools.")
@@ -28,7 +25,7 @@ _SHOWN = ("call.score", "call.pass", "process.reliability")  # metrics whose int
 @click.option(
     "--suite", "suites", multiple=True, metavar="NAME", help="call, schema, process, or your own as module:name. May be repeated."
 )
-@click.option("--parse", type=click.Choice(PARSERS), help="How calls are written in raw text; auto where a row has nothing else.")
+@click.option("--parse", type=click.Choice(get_args(Dialect)), help="How calls are written in raw text; auto where a row has nothing else.")
 @click.option("-o", "--out", metavar="DIR", help="The folder that the run goes into; runs if not given.")
 @click.option("--name", metavar="NAME", help="The run's own folder in it; made of the file's name and the time if not given.")
 @click.option("--jobs", metavar="N", type=click.IntRange(min=1), default=1, show_default=True, help="Processes to grade with.")
@@ -58,22 +55,25 @@ def command(
     """
     from msgspec import structs
 
+    from callmark.analysis.summary import SHOWN
     from callmark.config import read_settings
     from callmark.running.folder import RunFolder, is_run
     from callmark.running.graded_run import How, grade_again, grade_file
 
     refuse_rejects_alone(reading)
-    sys.path.insert(0, os.getcwd())  # where --suite module:name is looked for
     settings = read_settings(config)
     if suites:
         settings = structs.replace(settings, suites=suites)
     with reading.reader() as reader, _bar() as on_block:
-        how = How(jobs, reader.on_bad, on_block, None if as_json else _SHOWN)
+        how = How(jobs, reader.on_bad, on_block, None if as_json else SHOWN)
         if is_run(cases):
             given = {"predictions": predictions, "parse": parse, "out": out, "name": name, "from": reading.dialect, "tools": reading.tools}
-            _refuse_with_run(cases, given)
             folder = RunFolder(cases)
-            _say_what_changed(settings, folder.read().settings)
+            before = folder.read()
+            _refuse_with_run(cases, given)
+            for file in (folder.to_here(before.dataset.path), *folder.files()) if reading.rejects else ():
+                refuse_same_file(file=file, rejects=reading.rejects)
+            _say_what_changed(settings, before.settings)
             run = grade_again(folder, settings, how=how)
         elif predictions is None:
             raise BadInput(f"--predictions FILE is missing: what should {cases} be graded against?", "callmark grade --help has examples.")

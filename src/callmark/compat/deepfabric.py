@@ -20,7 +20,7 @@ from types import EllipsisType
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from callmark.calls.messages import message_texts, text_of
 from callmark.calls.shapes import read_calls
@@ -31,6 +31,7 @@ from callmark.errors import BadInput
 from callmark.formats import load
 from callmark.formats.dialect import Reading
 from callmark.formats.output import write_lines
+from callmark.formats.predictions import read_prediction
 from callmark.formats.problems import explain
 from callmark.formats.sniffing import sniff
 from callmark.grading.grade import best_attempt
@@ -51,6 +52,8 @@ _ELSEWHERE = {
 }
 _FIELDS = ("dataset_path", "metric_weights", "max_samples", "output_path", "model", "save_predictions", "batch_size", *_ONLY)
 _SAID = ("role", "content", "tool_calls", "function_call", "calls", "text")  # what makes an object a message rather than a call
+_CALL = ("function", "tool", "name", "functionName")  # what makes it a call
+_CALLS = ("tool_calls", "calls", "function_call")
 _NAMED_BY = ("id", "case", "sample_id")
 _PARTS = ("tool_use", "tool_result")  # of a message's content that are no text
 
@@ -339,19 +342,25 @@ def _prediction(name: str, said: Any, place: str) -> Prediction:
         case list() | tuple() | Call():
             return Prediction(name, calls=read_calls(said))
         case Mapping():
-            return _message(name, dict(said))
+            return _message(name, dict(said), place)
     raise BadInput(f"{place} is of type {type(said).__name__}, a list of calls, a message, None or an error was expected")
 
 
-def _message(name: str, said: dict[str, Any]) -> Prediction:
+def _message(name: str, said: dict[str, Any], place: str) -> Prediction:
+    """A call, a message, or a row in any shape that `callmark grade` reads."""
     if error := said.get("error"):
         return Prediction(name, error=scrub(error) if isinstance(error, str) else dump(error))
-    if not any(key in said for key in _SAID):
+    if any(key in said for key in _CALL) and not any(key in said for key in _SAID):
         return Prediction(name, calls=read_calls(said))
+    if "role" not in said and not any(key in said for key in _CALLS):
+        try:
+            return structs.replace(read_prediction(dump(said).encode()).prediction, case=name)
+        except BadInput as problem:
+            raise BadInput(f"{place}: {problem}", problem.hint) from None
     content = said.get("content", said.get("text"))
     parts = content if isinstance(content, list) else []
     used = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_use"]
-    calls = [read_calls(said.get(key)) for key in ("tool_calls", "calls", "function_call")]
+    calls = [read_calls(said.get(key)) for key in _CALLS]
     return Prediction(name, calls=(*chain(*calls), *read_calls(used)), text=scrub(_text(content) or ""))
 
 

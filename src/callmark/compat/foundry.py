@@ -20,9 +20,14 @@ def grade(sample: dict[str, Any], item: dict[str, Any]) -> float:
     inner = item.get("item")
     record = inner if isinstance(inner, dict) else item
     expected = record.get("expected_output") or {}
+    if not isinstance(expected, dict):
+        raise BadInput("expected_output is no object, one with tool_calls was expected")
+    others = expected.get("alternatives") or []
+    if not isinstance(others, list):
+        raise BadInput("expected_output.alternatives is no list, a list of lists of calls was expected")
     made = read_calls(sample.get("output_tools"))
     tools = _tools(record.get("tools"))
-    right = [read_all_expected(calls) for calls in (expected.get("tool_calls"), *(expected.get("alternatives") or []))]
+    right = [read_all_expected(calls) for calls in (expected.get("tool_calls"), *others)]
     return CallSuite()(best_attempt(right, made, tools=tools)[0])["score"]
 
 

@@ -43,7 +43,8 @@ class EvaluatorResult(dict[str, Any]):
 
     @property
     def score(self) -> float:
-        return self["score"]  # type: ignore[no-any-return]
+        score: float = self["score"]
+        return score
 
 
 class Evaluator:

@@ -36,8 +36,9 @@ class BadRow(Struct, frozen=True):
 class Dataset:
     """The conversations (or cases) of a file. Iterating reads the file anew; a pipe can be read once.
 
-    `part` `(k, n)` reads the k-th of every n blocks of rows only, so that n readers share a file. `ordinal` is the place of the row
-    that was read last, bad ones counted, blank lines not. With `digest` every row goes into `digest()`, whatever the part.
+    `part` `(k, n)` reads the k-th of every n blocks of rows only, so that n readers share a file. `ordinal` is the place of the row that
+    was read last, bad ones counted, blank lines not. With `digest` every row goes into `digest()`, whatever the part. `name` is what the
+    file is called in messages, where that is not its path.
     """
 
     def __init__(
@@ -49,10 +50,12 @@ class Dataset:
         on_bad: Callable[[BadRow], None] | None = None,
         part: tuple[int, int] = (0, 1),
         digest: bool = False,
+        name: str | None = None,
     ) -> None:
         self.path = path
         self.part = part
-        self.name = scrub(path)
+        self.name = name or scrub(path)
+        self._called = name
         self.bad_rows = 0  # of the last reading, as are the next two
         self.good_rows = 0
         self.mended = 0
@@ -125,7 +128,7 @@ class Dataset:
             return self._rows, numbered
         if self._rows is not None and not self._rows.again:
             raise BadInput(f"{self._rows.name} has been read already, it can be read once")
-        self._rows = Rows(self.path)
+        self._rows = Rows(self.path, self._called)
         return self._rows, iter(self._rows)
 
     def _sniff(self) -> Dialect:
@@ -187,6 +190,13 @@ class Dataset:
         reason = explain(row, error)
         self._first_reason = self._first_reason or reason
         self._on_bad(BadRow(place, reason, row))
+
+
+def digest_of(path: str) -> str:
+    """What tells a whole file from another."""
+    found = _hash()
+    found.update(Rows(path).whole())
+    return f"xxh3:{found.hexdigest()}"
 
 
 def _hash() -> Any:

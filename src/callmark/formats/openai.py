@@ -15,7 +15,6 @@ from callmark.calls.messages import NOTHING, AnyMessage, UsualMessage, call_text
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats.dialect import Dialect, Reading, check_text, row_id
-from callmark.formats.repeats import Shortened
 from callmark.types import Call, Case, Conversation, Original, Place, Source, Text
 
 
@@ -33,6 +32,22 @@ class _UsualRow(_Fields, gc=False):
     source: Source | str | int | float | bool | None = None
 
 
+class _OwnSource(Struct, gc=False, forbid_unknown_fields=True):
+    conversation: str
+    message: int
+    call: int | None = None
+
+
+class _OwnRow(Struct, gc=False, forbid_unknown_fields=True):
+    """A decision point as `expand` writes it, less its tools: nothing else can stand in it, so that what was taken out was its own."""
+
+    id: str
+    messages: list[UsualMessage]
+    expected_output: Raw
+    source: _OwnSource | None = None
+    group: str | None = None
+
+
 class _AnyRow(_Fields, gc=False):
     messages: list[AnyMessage] | None = None
     source: Any = None
@@ -46,8 +61,10 @@ class _Expected(Struct):
 
 _decode_usual = msgspec.json.Decoder(_UsualRow).decode
 _decode_any = msgspec.json.Decoder(_AnyRow).decode
+_decode_own = msgspec.json.Decoder(_OwnRow).decode
 _decode_expected = msgspec.json.Decoder(_Expected).decode
 _encode = msgspec.json.Encoder().encode
+_EXPECTED_KEY = b'"expected_output"'
 
 
 def read(row: bytes, place: Place, reading: Reading) -> Conversation:
@@ -56,17 +73,17 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
     A row is read without what it repeats of the row before it, where that is clearly its own.
     """
     body: bytes | Raw = row
-    wire: _UsualRow | _AnyRow | None = None
+    wire: _OwnRow | _UsualRow | _AnyRow | None = None
     shorter = reading.repeats.shorten(row)
     if shorter is not None:
         try:
-            wire = _decode_usual(shorter.body)
+            wire = (_decode_own if shorter.from_middle else _decode_usual)(shorter.body)
         except (msgspec.MsgspecError, RecursionError):
             wire = None  # read in full below, and refused with its reason if need be
-        check_text(shorter.body if shorter.body.isascii() else row)
-    else:
-        check_text(row)
-    if wire is not None and shorter is not None and wire.messages is not None and (not shorter.from_middle or _are_own(wire, shorter)):
+    check_text(shorter.body if shorter is not None and shorter.body.isascii() else row)
+    if shorter is not None and shorter.from_middle and shorter.body.count(_EXPECTED_KEY) > 1:
+        wire = None  # the tools may have been those of something inside what is expected
+    if wire is not None and shorter is not None and wire.messages is not None:
         raw_tools, tools = reading.repeats.tools
         messages = messages_of(wire.messages)
         if shorter.from_middle:
@@ -88,7 +105,7 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
         if body is row and wire.tools is not NOTHING:
             reading.repeats.learn(row, (raw_tools, tools))
     own_id = row_id(wire.id, place)
-    usual = wire.__class__ is _UsualRow
+    usual = wire.__class__ is not _AnyRow
     if wire.expected_output is NOTHING or bytes(wire.expected_output) == b"null":
         return Conversation(own_id, messages, tools, place, Original(messages, tools, row, body, (), raw_tools, usual))
     texts, others = _expected(wire.expected_output)
@@ -133,16 +150,6 @@ def _calls_text(calls: tuple[Call, ...]) -> bytes:
     return b"[" + b",".join(map(call_text, calls)) + b"]"
 
 
-def _are_own(wire: _UsualRow | _AnyRow, shorter: Shortened) -> bool:
-    """Whether what was taken out of the middle of a row was its own: what is expected is, and there are no other tools or messages."""
-    return (
-        wire.expected_output is not NOTHING
-        and wire.tools is NOTHING
-        and wire.item is NOTHING
-        and (not shorter.messages or shorter.body.count(b'"messages"') == 1)
-    )
-
-
 def _decode(row: bytes | Raw, where: str = "") -> _UsualRow | _AnyRow:
     try:
         return _decode_usual(row)
@@ -168,6 +175,8 @@ def _source(given: Any) -> Source | None:
     """Where our own records were cut from; somebody else's `source` may be anything."""
     if isinstance(given, Source):
         return given
+    if isinstance(given, _OwnSource):
+        return Source(given.conversation, given.message, given.call)
     try:
         return msgspec.convert(given, Source)
     except msgspec.ValidationError:

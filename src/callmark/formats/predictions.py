@@ -29,6 +29,7 @@ from callmark.calls.shapes import named_call
 from callmark.calls.strict import dump, scrub
 from callmark.errors import BadInput, BrokenRow
 from callmark.formats.dataset import BadRow
+from callmark.formats.dialect import check_text
 from callmark.formats.problems import explain
 from callmark.formats.responses import (
     Fields,
@@ -157,13 +158,9 @@ def read_prediction(row: bytes, *, parse: Dialect | None = None, whole: bool = F
     Of a repeated key the last counts; lone surrogates are written out, and a call that has one is malformed. A row that is no JSON,
     nests too deep or holds no answer raises `BadInput`; so does, without `whole`, one that holds a whole conversation.
     """
-    usual = _usual(row)
-    if usual is not None:
-        return usual
     try:
-        if not row.isascii():
-            row.decode()
-        return _read(row, parse, whole)
+        check_text(row)
+        return _usual(row) or _read(row, parse, whole)
     except (ValueError, RecursionError) as error:
         reason = explain(row, error)
     mended = written_out(row)

@@ -2,8 +2,9 @@
 
 Nearly every file has the same tools in every row, and each decision point of a conversation begins with the messages of the one before
 it: together most of its bytes. Where they stand byte for byte as they stood, the row is shortened by them, and what is left is read.
-That is safe because each piece that is cut out stands between two members, or two messages, of what is left: the tools with the comma
-before them and the key after them (or the end of the row), the messages right after the row's own `"messages":[`.
+Each piece that is cut out stands between two members, or two messages, of what is left: the tools with the comma before them and the key
+after them (or the end of the row), the messages right after the row's own `"messages":[`. That what is cut out of the middle of a row was
+the row's own is for the reader to make sure: by what is left having nothing in it but what a decision point has.
 """
 
 import re

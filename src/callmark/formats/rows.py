@@ -33,8 +33,8 @@ class Rows:
     A line keeps its end: cutting it off would copy every row once more.
     """
 
-    def __init__(self, path: str) -> None:
-        self.name = "standard input" if path == "-" else scrub(path)
+    def __init__(self, path: str, name: str | None = None) -> None:
+        self.name = name or ("standard input" if path == "-" else scrub(path))
         self._file = _open(path, self.name)
         self._stream = self._file
         self.again = path != "-" and os.path.isfile(path)  # a pipe can be read once

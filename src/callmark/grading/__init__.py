@@ -1,1 +1,1 @@
-"""Grading: numbers for a case and what came back, and why they are what they are. Pure: no file, no clock, no network."""
+"""Suites, faults and grades: values in, values out. Only `suites` looks beyond, for suites that others wrote."""

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import structs
 
 from callmark.calls.matchers import is_matcher, recorded
-from callmark.calls.pairing import Pair
+from callmark.calls.pairing import MOST_COMPARED, Pair
 from callmark.calls.provenance import DERIVED, needing_source, plainly_stand
 from callmark.calls.schema import properties, required, types_fit
 from callmark.calls.strict import dump
@@ -88,13 +88,13 @@ def _calls(attempt: Attempt, process: ProcessSuite) -> Iterator[Fault]:
     both = min(len(wanted), len(made))
     for one in wanted[both:]:
         yield fault("missing_call" if attempt.actual else "no_call", one, None)
-    said = [attempt.actual[one.actual] for one in attempt.pairing.pairs]
+    said = _Said([attempt.actual[one.actual] for one in attempt.pairing.pairs], len(made) - both)
     for other in made[both:]:
         if not attempt.expected:
             yield fault("unexpected_call", None, other)
         else:
             first = other == 0 and len(attempt.expected) == 1  # the call that the suite schema looks at
-            kind: FaultKind = "repeated_call" if _said_before(attempt.actual[other], said) else "extra_call"
+            kind: FaultKind = "repeated_call" if said.before(attempt.actual[other]) else "extra_call"
             yield fault(kind, None, other, _WHOLE if first else ("call", "process"))
 
 
@@ -134,8 +134,23 @@ def _with_origin(fault: Fault, call: Call, attempt: Attempt) -> Fault:
     return structs.replace(fault, origin="elsewhere", origin_message=found[0])
 
 
-def _said_before(call: Call, said: Sequence[Call]) -> bool:
-    return any(call.name == other.name and exact(call.arguments, other.arguments) for other in said)
+class _Said:
+    """What the paired calls said, to find what was said again; of lists too long to compare all with all, literally."""
+
+    def __init__(self, calls: Sequence[Call], extras: int) -> None:
+        self._by_name: dict[str, list[Call]] = {}
+        for call in calls:
+            self._by_name.setdefault(call.name, []).append(call)
+        self._texts = {_literally(call) for call in calls} if len(calls) * extras > MOST_COMPARED else None
+
+    def before(self, call: Call) -> bool:
+        if self._texts is not None:
+            return _literally(call) in self._texts
+        return any(exact(call.arguments, other.arguments) for other in self._by_name.get(call.name, ()))
+
+
+def _literally(call: Call) -> str:
+    return f"{call.name}{dump(dict(sorted(call.arguments.items())))}"
 
 
 def _shown(call: Call | None) -> str | None:

@@ -68,7 +68,7 @@ def measure(attempt: Attempt, suites: Sequence[Suite]) -> Metrics:
     """What the suites say of an attempt, under flat names."""
     metrics: Metrics = {}
     for suite in suites:
-        numbers = suite(attempt) if isinstance(suite, OWN_TYPES) else checked(suite, attempt)
+        numbers = suite(attempt) if type(suite) in OWN_TYPES else checked(suite, attempt)
         for key, value in numbers.items():
             metrics[f"{suite.name}.{key}"] = value
     return metrics

@@ -75,7 +75,7 @@ class Grader:
         self._sources = Sources()
         # what the suites say of a perfect attempt depends on nothing but whether it could run
         self._schema = next((suite for suite in self.suites if isinstance(suite, SchemaSuite)), None)
-        self._perfect: dict[object, Metrics] | None = {} if all(isinstance(suite, OWN_TYPES) for suite in self.suites) else None
+        self._perfect: dict[object, Metrics] | None = {} if all(type(suite) in OWN_TYPES for suite in self.suites) else None
         self.touched: Counter[str] = Counter({rule.pattern: 0 for rule in self._rules})
 
     @property
@@ -90,29 +90,47 @@ class Grader:
     def record(self, case: Case, predictions: list[Prediction]) -> list[Graded]:
         """A record for each prediction; where there is none, one that says so."""
         if not predictions:
-            return [_record(case, Prediction(case.id, error="no prediction"), case.expected)]
+            return [_record(case, Prediction(case.id, error="no prediction"), _names(case.expected))]
         right = self._right(case)
         records = []
         for prediction in predictions:
             if prediction.error:
-                records.append(_record(case, prediction, case.expected))
+                records.append(_record(case, prediction, _names(case.expected)))
             elif self._is_plainly_right(right, case, prediction.calls):
                 records.append(self._plain_record(case, prediction))
             else:
                 grade = self._grade(right, case, prediction.calls)
-                records.append(_record(case, prediction, right[grade.alternative], grade))
+                records.append(
+                    _record(
+                        case,
+                        prediction,
+                        _names(right[grade.alternative]),
+                        _names(prediction.calls),
+                        grade.metrics,
+                        tuple([(one.expected, one.actual, one.agrees) for one in grade.pairs]),
+                        faults=tuple(grade.faults) if grade.wrong else (),
+                        notes=tuple(grade.notes),
+                        alternative=grade.alternative,
+                    )
+                )
                 self._sources = grade.sources or self._sources
         return records
 
     def _right(self, case: Case) -> list[tuple[Call, ...]]:
         """The lists of calls that are right, with the rules applied."""
         right = [case.expected, *case.alternatives]
-        return [apply(self._rules, calls, self.touched) for calls in right] if self._rules else right
+        if not self._rules:
+            return right
+        return [apply(self._rules, calls, self.touched, tools=self._schemas_of(case).by_name) for calls in right]
 
-    def _grade(self, right: list[tuple[Call, ...]], case: Case, calls: tuple[Call, ...]) -> Grade:
+    def _schemas_of(self, case: Case) -> Schemas:
         if case.tools is not self._tools:
             self._tools, self._schemas = case.tools, Schemas(case.tools)
-        attempt, which = best_attempt(right, calls, tools=case.tools, messages=case.messages, schemas=self._schemas, earlier=self._sources)
+        return self._schemas
+
+    def _grade(self, right: list[tuple[Call, ...]], case: Case, calls: tuple[Call, ...]) -> Grade:
+        schemas = self._schemas_of(case)
+        attempt, which = best_attempt(right, calls, tools=case.tools, messages=case.messages, schemas=schemas, earlier=self._sources)
         try:
             return Grade(attempt, self.suites, which, self._measured(attempt))
         except BadInput as error:
@@ -144,25 +162,8 @@ class Grader:
             )
             noted = tuple(notes(attempt))
             self._sources = attempt.sources_if_known or self._sources
-        source = case.source
-        conversation, message = (source.conversation, source.message) if source else (None, None)
-        names, metrics = (call.name,), self._perfect[_RUNS] if self._perfect else {}
-        return Graded(
-            case.id,
-            prediction.trial,
-            "",
-            metrics,
-            names,
-            names,
-            _ONE_RIGHT,
-            (),
-            noted,
-            0,
-            conversation,
-            message,
-            case.scenario_type,
-            case.group,
-        )
+        names = (call.name,)
+        return _record(case, prediction, names, names, self._perfect[_RUNS] if self._perfect else {}, _ONE_RIGHT, notes=noted)
 
     def _measured(self, attempt: Attempt) -> Metrics:
         if self._perfect is None or not attempt.pairing.perfect:
@@ -173,22 +174,38 @@ class Grader:
         return self._perfect[runs]
 
 
-def _record(case: Case, prediction: Prediction, expected: tuple[Call, ...], grade: Grade | None = None) -> Graded:
-    """What is written down of a case and a prediction: its grade, or, without one, its error."""
+def _record(
+    case: Case,
+    prediction: Prediction,
+    expected: tuple[str, ...],
+    made: tuple[str, ...] = (),
+    metrics: Metrics | None = None,
+    pairs: tuple[tuple[int, int, bool], ...] = (),
+    *,
+    faults: tuple[Fault, ...] = (),
+    notes: tuple[Note, ...] = (),
+    alternative: int = 0,
+) -> Graded:
+    """What is written down of a case and a prediction: its grade, or, without metrics, its error."""
     source = case.source
+    conversation, message = (source.conversation, source.message) if source else (None, None)
     return Graded(
         case.id,
         prediction.trial,
         prediction.error,
-        grade.metrics if grade else {},
-        tuple([call.name for call in expected]),
-        tuple([call.name for call in prediction.calls]) if grade else (),
-        tuple([(one.expected, one.actual, one.agrees) for one in grade.pairs]) if grade else (),
-        tuple(grade.faults) if grade and grade.wrong else (),
-        tuple(grade.notes) if grade else (),
-        grade.alternative if grade else 0,
-        source.conversation if source else None,
-        source.message if source else None,
+        metrics or {},
+        expected,
+        made,
+        pairs,
+        faults,
+        notes,
+        alternative,
+        conversation,
+        message,
         case.scenario_type,
         case.group,
     )
+
+
+def _names(calls: tuple[Call, ...]) -> tuple[str, ...]:
+    return tuple([call.name for call in calls])

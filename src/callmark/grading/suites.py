@@ -8,13 +8,16 @@ a suite of the one metric `score`. A name that is found nowhere, a module that d
 """
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
 from importlib import import_module
-from math import isfinite
 from typing import Any, Literal, Protocol, cast
 
 from msgspec import Struct
 
+from callmark.calls.expected import without_globs
+from callmark.calls.matchers import SIMILAR
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
 from callmark.grading.call import CallSuite
@@ -26,6 +29,7 @@ from callmark.wording import nearest
 OWN = ("call", "schema", "process")
 OWN_TYPES = (CallSuite, SchemaSuite, ProcessSuite)
 GROUP = "callmark.suites"
+_MOST = sys.float_info.max
 
 
 class Suite(Protocol):
@@ -92,7 +96,7 @@ def as_suite(given: Any, name: str) -> Suite:
     if isinstance(given, type):
         try:
             made = given()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise BadInput(f"the suite {name!r} cannot be made: {type(error).__name__}: {error}") from None
     if not callable(made):
         raise BadInput(f"{name!r} is a {type(made).__name__}, a suite was expected: an object with name, metrics and __call__(attempt)")
@@ -108,16 +112,24 @@ def as_suite(given: Any, name: str) -> Suite:
 def checked(suite: Suite, attempt: Attempt) -> Mapping[str, float]:
     """What a suite that is not our own says of an attempt; an error of it, or anything but the numbers it promised, raises `BadInput`."""
     try:
-        said = suite(attempt)
-    except Exception as error:
+        with redirect_stdout(sys.stderr):  # what it prints is not what was asked for
+            said = suite(attempt)
+    except (Exception, SystemExit) as error:
         raise BadInput(f"the suite {suite.name!r} failed: {type(error).__name__}: {error}") from error
     if not isinstance(said, Mapping) or set(said) != set(suite.metrics):
         found = ", ".join(map(str, said)) if isinstance(said, Mapping) else type(said).__name__
         raise BadInput(f"the suite {suite.name!r} gave {found or 'nothing'}, its metrics {', '.join(suite.metrics)} were expected")
     for key, value in said.items():
-        if not isinstance(value, int | float) or not isfinite(value):
-            raise BadInput(f"the suite {suite.name!r} gave {value!r} for {key}, a finite number was expected")
-    return {key: float(value) for key, value in said.items()}
+        if not isinstance(value, int | float) or not -_MOST <= value <= _MOST:
+            raise BadInput(f"the suite {suite.name!r} gave {_shown(value)} for {key}, a finite number was expected")
+    return {key: float(said[key]) for key in suite.metrics}
+
+
+def _shown(value: Any) -> str:
+    try:
+        return repr(value)[:40]
+    except Exception:  # an integer of more digits than Python writes, an object that cannot be shown
+        return f"a {type(value).__name__}"
 
 
 class EvaluatorSuite:
@@ -131,14 +143,26 @@ class EvaluatorSuite:
 
     def __call__(self, attempt: Attempt) -> dict[str, float]:
         result = self._evaluator(
-            actual_function_calls=_function_calls(attempt.actual), expected_function_calls=_function_calls(attempt.expected)
+            actual_function_calls=[_function_call(call, call.arguments) for call in attempt.actual],
+            expected_function_calls=[_function_call(call, _ground_truth(call.arguments)) for call in attempt.expected],
         )
         score = result.get("score") if isinstance(result, Mapping) else getattr(result, "score", result)
         return {"score": cast("float", score)}
 
 
-def _function_calls(calls: Sequence[Call]) -> list[dict[str, Any]]:
-    return [{"functionName": call.name, "arguments": call.text if call.malformed else call.arguments} for call in calls]
+def _function_call(call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"functionName": call.name, "arguments": call.text if call.malformed else arguments}
+
+
+def _ground_truth(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Expected arguments as document 004's shape has them: a star that is no glob is said to be none, and what a rule made is undone."""
+    return {key: without_globs(_as_recorded(value)) for key, value in arguments.items()}
+
+
+def _as_recorded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return value[SIMILAR] if SIMILAR in value else {key: _as_recorded(item) for key, item in value.items()}
+    return [_as_recorded(item) for item in value] if isinstance(value, list) else value
 
 
 def _is_names(given: Any) -> bool:
@@ -156,10 +180,14 @@ def _takes_function_calls(made: Callable[..., Any]) -> bool:
 
 def _imported(name: str) -> Any:
     module, _, attribute = name.partition(":")
+    sys.path.insert(0, "")  # the current folder, for as long as the suite is looked for and no longer
     try:
-        found: Any = import_module(module)
-    except Exception as error:
+        with redirect_stdout(sys.stderr):
+            found: Any = import_module(module)
+    except (Exception, SystemExit) as error:
         raise BadInput(f"the module of the suite {name!r} cannot be imported: {type(error).__name__}: {error}") from None
+    finally:
+        sys.path.remove("")
     for step in attribute.split("."):
         if not hasattr(found, step):
             raise BadInput(f"the module {module} has no {attribute!r}{nearest(step, dir(found))}")
@@ -179,6 +207,6 @@ def _installed(name: str) -> Suite:
         )
     try:
         found = points[name].load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BadInput(f"the suite {name!r} cannot be imported: {type(error).__name__}: {error}") from None
     return as_suite(found, name)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from callmark.analysis.summary import Estimate, Example, FaultSummary, Summary
+from callmark.analysis.summary import SHOWN, Estimate, Example, FaultSummary, Summary
 from callmark.grading.schema import READINGS, band
 from callmark.reporting.safety import one_line
 from callmark.reporting.terminal import bar, table
@@ -17,7 +17,6 @@ _TOOLS = 5
 _NAME = 34
 _BAR = 12
 _ARGUMENTS = ("process.args_precision", "process.args_recall")
-_WITH_INTERVAL = ("call.score", "call.pass", "process.reliability")
 _WORDS = {
     "schema.tool_selection": "tool selection",
     "schema.parameter_accuracy": "parameters",
@@ -84,7 +83,7 @@ def _told(suite: str, metrics: dict[str, Estimate], headline: str) -> Iterator[T
             yield _named("arguments", f"{share(found.mean)} / {share(metrics['args_recall'].mean)}")
         else:
             yield _named(_WORDS.get(name, one_line(metric.replace("_", " "), _NAME)), share(found.mean))
-        if name in _WITH_INTERVAL:
+        if name in SHOWN:
             yield Text(f"{_interval(found)}   ", style="dim")
         if name == "schema.overall":
             reading = READINGS[band(found.mean)]
@@ -114,9 +113,9 @@ def _examples(fault: FaultSummary) -> str:
 
 
 def _example(example: Example) -> str:
-    origins = [f"{example.invented} invented"] if example.invented else []
-    origins += [f"{example.elsewhere} taken from another message"] if example.elsewhere else []
-    return f"{one_line(example.what, _NAME * 2)} ({example.count}×{': ' + ', '.join(origins) if origins else ''})"
+    origins = [f"{example.invented:,} invented"] if example.invented else []
+    origins += [f"{example.elsewhere:,} taken from another message"] if example.elsewhere else []
+    return f"{one_line(example.what, _NAME * 2)} ({example.count:,}×{': ' + ', '.join(origins) if origins else ''})"
 
 
 def _tools(console: Console, summary: Summary) -> None:
@@ -152,7 +151,7 @@ def show_run(console: Console, folder: str, info: RunInfo, summary: Summary) -> 
     what = "scenario" if scenarios else "decision point"
     head = Text(one_line(info.predictions.name or folder, 120), style="bold")
     where = f" from {counted(summary.conversations, 'conversation')}" if not scenarios and summary.conversations < summary.scored else ""
-    errors = f", {counted(summary.errors, 'error')}" if summary.errors else ""
+    errors = f" of {summary.graded:,}, {counted(summary.errors, 'error')}" if summary.errors else ""
     head.append(f" · {counted(summary.cases, what)}{where} · scored {summary.scored:,}{errors}", style="not bold")
     console.print(head, soft_wrap=True)
     for line in _noticed(info):
@@ -167,6 +166,8 @@ def _noticed(info: RunInfo) -> Iterator[str]:
     found = info.predictions
     if info.dataset.cut:
         yield f"{one_line(info.dataset.name, 80)} holds conversations: they were cut into decision points on the way"
+    if info.dataset.mended:
+        yield f"lone surrogates written out in {counted(info.dataset.mended, 'row')}"
     if found.parsed:
         yield f"{counted(found.parsed, 'answer')} read out of raw text"
     if found.unparsed:

@@ -49,8 +49,12 @@ def unpacked(line: bytes) -> Prediction:
 
 
 def answers(file: Predictions) -> Answers:
-    """The predictions of a file, by case. In order, rows that cannot be read are counted too."""
+    """The predictions of a file, by case. In order, rows that cannot be read are counted too. Places without gaps from 1 on are taken to be
+    counted from 1.
+    """
     by_case: dict[str, list[bytes]] = {}
+    trials: dict[str, dict[int, tuple[bool, bytes]]] = {}  # of the cases that have several: whether each is an error, and its line
+    placed = True  # every row says the place of its case
     info = PredictionsInfo(name=file.name)
     in_order: bool | None = None
     for place, row in file:
@@ -61,28 +65,27 @@ def answers(file: Predictions) -> Answers:
             which = "says which case it is for, those before it do not" if said else "does not say which case it is for, those before it do"
             raise BadInput(f"{place}: the row {which}", "Either every row has the id of its case, or none: then they are taken in order.")
         key = row.case if row.case is not None else str(file.good_rows + file.bad_rows - 1 if row.position is None else row.position)
+        placed = placed and row.position is not None
         prediction = row.prediction
         info.rows += 1
         if row.parsed:
             info.parsed += 1
         elif not prediction.calls and any(mark in prediction.text for mark in _MARKS):
             info.unparsed += 1
+        line = packed(prediction)
         if key not in by_case:
-            by_case[key] = [packed(prediction)]
-        elif _is_repeated(by_case[key], prediction):
-            info.repeated += 1
-    if in_order and "0" not in by_case and "1" in by_case:  # places that someone counted from 1
+            by_case[key] = [line]
+        else:
+            others = trials.setdefault(key, {})
+            if not others:
+                first = unpacked(by_case[key][0])
+                others[first.trial] = (bool(first.error), by_case[key][0])
+            known = others.get(prediction.trial)
+            info.repeated += known is not None
+            if known is None or (known[0] and not prediction.error):
+                others[prediction.trial] = (bool(prediction.error), line)
+    for key, others in trials.items():
+        by_case[key] = [line for _, (_, line) in sorted(others.items())]
+    if placed and by_case and {str(place) for place in range(1, len(by_case) + 1)} == by_case.keys():  # someone counted from 1
         by_case = {str(int(key) - 1): lines for key, lines in by_case.items()}
     return Answers(by_case, bool(in_order), info)
-
-
-def _is_repeated(lines: list[bytes], prediction: Prediction) -> bool:
-    """Whether the trial is there already; one that is an error gives way to an answer. A new trial takes its place among the others."""
-    known = [unpacked(line) for line in lines]
-    for index, other in enumerate(known):
-        if other.trial == prediction.trial:
-            if other.error and not prediction.error:
-                lines[index] = packed(prediction)
-            return True
-    lines.insert(sum(other.trial < prediction.trial for other in known), packed(prediction))
-    return False

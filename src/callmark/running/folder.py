@@ -10,6 +10,7 @@
 
 import os
 import re
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -20,11 +21,14 @@ from msgspec import Struct
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.formats import write_lines
+from callmark.formats.evaluation_results import METRICS, RESULTS
 from callmark.grading.suites import Settings
 
 RUN, PREDICTIONS, GRADES = "run.json", "predictions.jsonl", "grades.jsonl"
-CASES = "cases.jsonl"  # where the cases came through a pipe, and would be gone
+CASES, TOOLS = "cases.jsonl", "tools.json"  # what came through a pipe, and would be gone
 
+_FILES = (RUN, PREDICTIONS, GRADES, CASES, TOOLS, RESULTS, METRICS)
+_LONGEST_NAME = 80  # of a folder whose name was made up
 _ODD = re.compile(r"[^\w.-]+")
 
 
@@ -38,6 +42,8 @@ class DatasetInfo(Struct, omit_defaults=True):
     what: Literal["decision points", "scenarios"] = "decision points"
     cut: bool = False
     tools: str | None = None
+    tools_digest: str = ""
+    mended: int = 0  # rows in which lone surrogates were written out
 
 
 class PredictionsInfo(Struct, omit_defaults=True):
@@ -80,13 +86,25 @@ class RunFolder:
     def file(self, name: str) -> str:
         return str(self.path / name)
 
+    def files(self) -> list[str]:
+        """Every file that a run may have."""
+        return [self.file(name) for name in _FILES]
+
     def from_here(self, path: str) -> str:
         """A path as seen from the folder, so that both can be moved together."""
-        return os.path.relpath(os.path.realpath(path), os.path.realpath(self.path))
+        return scrub(os.path.relpath(os.path.realpath(path), os.path.realpath(self.path)))
 
     def to_here(self, path: str) -> str:
         """The other way round: where such a path leads from the current folder."""
         return os.path.relpath(os.path.join(os.path.realpath(self.path), path))
+
+    def take(self, other: "RunFolder", *, keep: Collection[str]) -> None:
+        """Take the files of another folder for its own, `run.json` last; those that the other does not have are gone, but for `keep`."""
+        for name in [name for name in _FILES if name != RUN and name not in keep] + [RUN]:
+            if (other.path / name).exists():
+                os.replace(other.path / name, self.path / name)
+            else:
+                (self.path / name).unlink(missing_ok=True)
 
     def write(self, info: RunInfo) -> None:
         write_lines(self.file(RUN), [msgspec.json.format(msgspec.json.encode(info), indent=2)])
@@ -105,7 +123,7 @@ class RunFolder:
 
 
 def is_run(path: str) -> bool:
-    """Whether a path is a folder that may hold a run."""
+    """Whether a path is a folder, as a run is; `read` says what is wrong with one that is none."""
     return path != "-" and os.path.isdir(path)
 
 
@@ -113,13 +131,15 @@ def new_folder(parent: str, name: str | None, *, default: str) -> RunFolder:
     """A folder of its own for a run. A given name that is taken, or is none for a folder, raises `BadInput`."""
     if name is not None and (not name or name in (".", "..") or set(name) & set("/\\\0")):
         raise BadInput(f"{name!r} cannot be the name of a run: it is the name of one folder", "-o names the folder that it goes into.")
-    chosen = name or _ODD.sub("-", default).strip("-.") or "run"
+    chosen = name or _ODD.sub("-", default)[-_LONGEST_NAME:].strip("-.") or "run"
     path = Path(parent, chosen)
     number = 1
     while True:
         try:
             path.mkdir(parents=True)
         except FileExistsError:
+            if not os.path.lexists(path):  # it is the folder around it that is something else
+                raise BadInput(f"{scrub(parent)} is no folder, and none can be made of that name") from None
             if name is not None:
                 if path.is_dir() and not any(path.iterdir()):
                     return RunFolder(path)
@@ -136,9 +156,10 @@ def new_folder(parent: str, name: str | None, *, default: str) -> RunFolder:
 
 
 def discard(folder: RunFolder) -> None:
-    """Remove a new folder into which nothing was written after all, but for a copy of the cases."""
-    (folder.path / CASES).unlink(missing_ok=True)
-    with suppress(OSError):  # something is in it, then it stays
+    """Remove a new folder whose run came to nothing, and what of it was written already."""
+    for name in _FILES:
+        (folder.path / name).unlink(missing_ok=True)
+    with suppress(OSError):  # something else is in it, then it stays
         folder.path.rmdir()
 
 

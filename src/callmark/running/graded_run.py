@@ -8,23 +8,25 @@ raises it when the run is graded again.
 import os
 import time
 from collections.abc import Callable, Collection
-from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from msgspec import Struct, structs
 
 from callmark.analysis.summary import Summary, Tally
 from callmark.calls.parsing import Dialect
+from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.formats import BadRow, Output, write_lines
+from callmark.formats.dataset import digest_of
 from callmark.formats.evaluation_results import METRICS, RESULTS, SCORES, metrics_json, result_lines
 from callmark.formats.predictions import Predictions
 from callmark.formats.rows import Rows
 from callmark.grading.grader import Grader
 from callmark.grading.suites import OWN, Settings
 from callmark.running.answers import Answers, answers
-from callmark.running.folder import CASES, GRADES, PREDICTIONS, DatasetInfo, RunFolder, RunInfo, discard, new_folder
+from callmark.running.folder import CASES, GRADES, PREDICTIONS, TOOLS, DatasetInfo, RunFolder, RunInfo, discard, new_folder
 from callmark.running.grading import Block, Ended, Work, first_row, graded
 from callmark.types import Case, Place
 
@@ -64,17 +66,21 @@ def grade_file(
 ) -> GradedRun:
     """Grade a file of predictions against a file of cases, into a folder of its own: `name`, or the file's name and the time."""
     how = how or How()
-    if cases == "-" and predictions == "-":
+    if (cases, predictions, tools).count("-") > 1:
         raise BadInput("standard input can be read once, it stands there twice")
     made = time.strftime("%Y-%m-%dT%H-%M")
     source = "standard-input" if predictions == "-" else Path(predictions).name.partition(".")[0]
     folder = new_folder(out, name, default=f"{source}-{made}")
     try:
         kept = _kept(cases, folder.file(CASES))
-        work = Work(kept, settings, {}, False, dialect, tools, how.on_bad is not None)
+        tools = _kept(tools, folder.file(TOOLS)) if tools else None
+        work = Work(kept, settings, {}, False, dialect, tools, how.on_bad is not None, "standard input" if kept != cases else None)
         found = answers(Predictions(predictions, parse=parse, whole=_are_scenarios(work), on_bad=how.on_bad))
         dataset = DatasetInfo(
-            "standard input" if cases == "-" else cases, folder.from_here(kept), tools=folder.from_here(tools) if tools else None
+            "standard input" if cases == "-" else scrub(cases),
+            folder.from_here(kept),
+            tools=folder.from_here(tools) if tools else None,
+            tools_digest=digest_of(tools) if tools else "",
         )
         return _grade_into(folder, work, found, made=made, dataset=dataset, how=how)
     except BaseException:
@@ -93,15 +99,17 @@ def grade_again(folder: RunFolder, settings: Settings, *, how: How | None = None
         )
     found = answers(Predictions(folder.file(PREDICTIONS)))
     tools = folder.to_here(before.dataset.tools) if before.dataset.tools else None
+    if tools and digest_of(tools) != before.dataset.tools_digest:
+        raise BadInput(f"{tools} has changed since the run: the tools of its cases are others now")
     work = Work(file, settings, {}, False, before.dataset.dialect, tools, how.on_bad is not None)
     return _grade_into(folder, work, found, made=before.made, dataset=before.dataset, how=how, before=before)
 
 
-def _kept(cases: str, copy: str) -> str:
-    """Where the cases can be read more than once: the file itself, or a copy in the run folder of what came through a pipe."""
-    if cases != "-" and (os.path.isfile(cases) or not os.path.exists(cases) or os.path.isdir(cases)):
-        return cases
-    write_lines(copy, [Rows(cases).whole()])
+def _kept(path: str, copy: str) -> str:
+    """Where a file can be read more than once: the file itself, or a copy in the run folder of what came through a pipe."""
+    if path != "-" and (os.path.isfile(path) or not os.path.exists(path) or os.path.isdir(path)):
+        return path
+    write_lines(copy, [Rows(path).whole()])
     return copy
 
 
@@ -118,14 +126,14 @@ def _grade_into(
     seen: dict[str, Place | None] = {}
     asked: set[str] = set()
     ended: Ended | None = None
-    rows = folder.path / _ROWS
     tally = Tally(counted=_counted(work))
-    try:
-        with ExitStack() as files:
-            predictions, grades, results = (
-                files.enter_context(Output(folder.file(name) if name else None))
-                for name in (None if before else PREDICTIONS, GRADES, _ROWS)
-            )
+    with TemporaryDirectory(prefix=".grading-", dir=folder.path) as made_in:
+        new = RunFolder(made_in)
+        with (
+            Output(None if before else new.file(PREDICTIONS)) as predictions,
+            Output(new.file(GRADES)) as grades,
+            Output(new.file(_ROWS)) as results,
+        ):
             for said in graded(work, jobs=how.jobs):
                 if isinstance(said, Ended):
                     ended = said
@@ -145,26 +153,24 @@ def _grade_into(
             found.unused(asked)
             _refuse_strangers(found, seen)
         summary = tally.summary(intervals=how.intervals)
-        if ended.what == "scenarios" and set(SCORES) <= set(metrics):
+        if ended.scenarios and set(SCORES) <= set(metrics):
             means = {name: summary.metrics[name].mean if name in summary.metrics else None for name in SCORES}
-            with rows.open("rb") as lines:
-                write_lines(folder.file(RESULTS), result_lines(means, lines))
-            write_lines(folder.file(METRICS), [metrics_json(means)])
-        else:  # what an earlier grading left says nothing of this one
-            for name in (RESULTS, METRICS):
-                Path(folder.file(name)).unlink(missing_ok=True)
-    finally:
-        rows.unlink(missing_ok=True)
-    read = structs.replace(
-        dataset,
-        digest=ended.digest,
-        dialect=ended.dialect,
-        what="scenarios" if ended.what == "scenarios" else "decision points",
-        cut=ended.cut,
-    )
-    predicted = before.predictions if before else found.info
-    info = RunInfo(folder.path.name, version("callmark"), made, read, predicted, work.settings, metrics, len(seen), ended.touched)
-    folder.write(info)
+            with Path(new.file(_ROWS)).open("rb") as lines:
+                write_lines(new.file(RESULTS), result_lines(means, lines))
+            write_lines(new.file(METRICS), [metrics_json(means)])
+        read = structs.replace(
+            dataset,
+            digest=ended.digest,
+            dialect=ended.dialect,
+            what="scenarios" if ended.scenarios else "decision points",
+            cut=ended.cut,
+            mended=ended.mended,
+        )
+        predicted = before.predictions if before else found.info
+        name = scrub(folder.path.resolve().name)
+        info = RunInfo(name, version("callmark"), made, read, predicted, work.settings, metrics, len(seen), ended.touched)
+        new.write(info)
+        folder.take(new, keep=(PREDICTIONS, CASES, TOOLS) if before else (CASES, TOOLS))
     return GradedRun(folder, info, summary)
 
 
@@ -178,7 +184,7 @@ def _remember(block: Block, seen: dict[str, Place | None], asked: set[str]) -> N
     for case, place, key in block.cases:
         if case in seen:
             raise BadInput(
-                f"{place}: the id {case!r} stands for two cases, the first is in {seen[case]}",
+                f"{place}: the id {case[:80]!r} stands for two cases, the first is in {seen[case]}",
                 "Give each case an id of its own, so that a prediction is for one of them.",
             )
         seen[case] = place
@@ -196,7 +202,7 @@ def _refuse_changed(dataset: DatasetInfo, digest: str) -> None:
 def _refuse_strangers(answers: Answers, cases: dict[str, Place | None]) -> None:
     if answers.by_case and answers.info.unused == sum(map(len, answers.by_case.values())):
         raise BadInput(
-            f"not one prediction of {answers.info.name} is for a case: its first is for {answers.info.first_unused!r}, "
-            f"the first case is {next(iter(cases), '(none)')!r}",
+            f"not one prediction of {answers.info.name} is for a case: its first is for {answers.info.first_unused[:80]!r}, "
+            f"the first case is {next(iter(cases), '(none)')[:80]!r}",
             "Its rows are matched by id (case, case_id, custom_id, id, or the id of their item); rows without any are taken in order.",
         )

@@ -9,12 +9,13 @@ decision point), rows that cannot be read counted. A file that has conversations
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from heapq import merge
 from itertools import groupby
 from multiprocessing import Pipe, Process
 from multiprocessing.connection import Connection
 from operator import attrgetter, itemgetter
+from typing import cast
 
 from msgspec import Struct, structs
 
@@ -31,7 +32,7 @@ from callmark.types import Case, Place, Prediction
 
 class Work(Struct, frozen=True):
     """What there is to grade, as another process can be told it. `answers` are lines of predictions, by the id of their case, or, where
-    `in_order`, by its place.
+    `in_order`, by its place. `name` is what the file is called, where that is not its path.
     """
 
     path: str
@@ -41,6 +42,7 @@ class Work(Struct, frozen=True):
     dialect: str | None = None
     tools: str | None = None
     skip_bad: bool = False
+    name: str | None = None
 
 
 class Block(Struct, frozen=True):
@@ -63,15 +65,16 @@ class Ended(Struct, frozen=True):
 
     digest: str
     dialect: str
-    what: str
+    scenarios: bool
     cut: bool
     mended: int
     touched: dict[str, int]
 
 
 class Refused(Struct, frozen=True):
-    """What another process could not go on with."""
+    """What another process could not go on with, and the block in which that was."""
 
+    number: int
     sentence: str
     hint: str
     broken: bool
@@ -80,20 +83,25 @@ class Refused(Struct, frozen=True):
 def graded(work: Work, *, jobs: int = 1) -> Iterator[Block | Ended]:
     """The blocks of the whole file, in order, and in the end what was learnt on the way."""
     if jobs == 1:
-        yield from graded_part(work, (0, 1))
+        yield from cast("Iterator[Block | Ended]", graded_part(work, (0, 1)))
         return
     ended: list[Ended] = []
     workers: list[Process] = []
-    streams: list[Iterator[Block]] = []
+    streams: list[Iterator[Block | Refused]] = []
     try:
+        readers: list[Connection] = []
         for part in range(jobs):
             reader, writer = Pipe(duplex=False)
-            worker = Process(target=_send, args=(writer, work, (part, jobs)), daemon=True)
+            readers.append(reader)
+            worker = Process(target=_send, args=(writer, readers, work, (part, jobs)), daemon=True)
             worker.start()
             writer.close()
             workers.append(worker)
             streams.append(_received(reader, ended))
-        yield from merge(*streams, key=attrgetter("number"))
+        for said in merge(*streams, key=attrgetter("number")):
+            if isinstance(said, Refused):  # the first in the file, whoever came to it first
+                raise (BrokenRow if said.broken else BadInput)(said.sentence, said.hint)
+            yield said
     finally:
         for worker in workers:
             worker.terminate()
@@ -101,29 +109,42 @@ def graded(work: Work, *, jobs: int = 1) -> Iterator[Block | Ended]:
     first = next(one for one in ended if one.digest)
     touched = sum((Counter(one.touched) for one in ended), Counter(dict.fromkeys(first.touched, 0)))
     everything = {pattern: touched[pattern] for pattern in first.touched}
-    yield structs.replace(
-        first, mended=max(one.mended for one in ended) if first.cut else sum(one.mended for one in ended), touched=everything
-    )
+    mended = first.mended if first.cut else sum(one.mended for one in ended)  # of conversations each process reads all
+    yield structs.replace(first, mended=mended, touched=everything)
 
 
-def graded_part(work: Work, part: tuple[int, int]) -> Iterator[Block | Ended]:
-    """The blocks of one part of the file, and in the end what was learnt on the way."""
-    cut = not isinstance(first_row(work), Case)
+def graded_part(work: Work, part: tuple[int, int]) -> Iterator[Block | Ended | Refused]:
+    """The blocks of one part of the file, and in the end what was learnt on the way. Of several parts none raises: they say it."""
+    first = first_row(work)
+    cut = not isinstance(first, Case)
     own, parts = part
-    bad: list[BadRow] = []
+    bad: dict[int, list[BadRow]] = {}  # by block
 
     def on_bad(row: BadRow) -> None:
-        if dataset.ordinal // BLOCK % parts == own:
-            bad.append(row)
+        block = dataset.ordinal // BLOCK
+        if block % parts == own:
+            bad.setdefault(block, []).append(row)
 
     with _opened(work, on_bad=on_bad, part=(0, 1) if cut else part, digest=own == 0) as dataset:
         grader = Grader(work.settings)
         placed = _cut(dataset, part) if cut else _cases(dataset)
-        for number, block in groupby(placed, key=itemgetter(0)):
-            yield _graded_block(number, block, work, grader, bad)
-            bad.clear()
-        yield Block(dataset.ordinal // BLOCK, bad=list(bad))
-        yield Ended(dataset.digest(), dataset.dialect.name, dataset.what, cut, dataset.mended, dict(grader.touched))
+        try:
+            for number, block in groupby(placed, key=itemgetter(0)):
+                made = _graded_block(number, block, work, grader)
+                yield from (Block(earlier, bad=bad.pop(earlier)) for earlier in sorted(bad) if earlier < number)
+                yield structs.replace(made, bad=bad.pop(number, []))
+        except BadInput as error:
+            if parts == 1:
+                raise
+            yield _refused(dataset.ordinal // BLOCK, error)
+            return
+        yield from (Block(left, bad=bad.pop(left)) for left in sorted(bad))
+        scenarios = isinstance(first, Case) and first.is_scenario
+        yield Ended(dataset.digest(), dataset.dialect.name, scenarios, cut, dataset.mended, dict(grader.touched))
+
+
+def _refused(number: int, error: BadInput) -> Refused:
+    return Refused(number, str(error), error.hint, isinstance(error, BrokenRow))
 
 
 def first_row(work: Work) -> Case | object:
@@ -154,7 +175,7 @@ def _cut(dataset: Dataset, part: tuple[int, int]) -> Iterator[Placed]:
         before += len(row.calls)
 
 
-def _graded_block(number: int, placed: Iterator[Placed], work: Work, grader: Grader, bad: list[BadRow]) -> Block:
+def _graded_block(number: int, placed: Iterator[Placed], work: Work, grader: Grader) -> Block:
     """One thing after the other for the whole block, which takes a third less time than everything for one case after the other."""
     cases = list(placed)
     keys = [str(at) if work.in_order else case.id for _, at, case in cases]
@@ -168,7 +189,7 @@ def _graded_block(number: int, placed: Iterator[Placed], work: Work, grader: Gra
         number,
         [(case.id, case.place, key) for (_, _, case), key in zip(cases, keys, strict=True)],
         [grade for one in grades for grade in one],
-        list(bad),
+        [],
         [grade_line(grade) for one in grades for grade in one],
         [line for one in lines for line in one],
         [
@@ -180,31 +201,32 @@ def _graded_block(number: int, placed: Iterator[Placed], work: Work, grader: Gra
     )
 
 
-def _opened(work: Work, **how: object) -> Dataset:
+def _opened(work: Work, *, on_bad: Callable[[BadRow], None], part: tuple[int, int] = (0, 1), digest: bool = False) -> Dataset:
     reading = side_tools(work.tools) if work.tools else None
-    if not work.skip_bad:
-        how.pop("on_bad", None)
-    return Dataset(work.path, dialect=work.dialect, reading=reading, **how)  # type: ignore[arg-type]
+    bad = on_bad if work.skip_bad else None
+    return Dataset(work.path, dialect=work.dialect, reading=reading, on_bad=bad, part=part, digest=digest, name=work.name)
 
 
-def _send(writer: Connection, work: Work, part: tuple[int, int]) -> None:
-    """What another process does: its part, block by block, into a pipe."""
+def _send(writer: Connection, readers: list[Connection], work: Work, part: tuple[int, int]) -> None:
+    """What another process does: its part, block by block, into a pipe. It keeps no end to read from, so as to learn when nobody reads."""
+    for reader in readers:
+        reader.close()
     try:
         for said in graded_part(work, part):
             writer.send(structs.replace(said, grades=[]) if isinstance(said, Block) else said)
     except BadInput as error:
-        writer.send(Refused(str(error), error.hint, isinstance(error, BrokenRow)))
+        writer.send(_refused(0, error))
     except (KeyboardInterrupt, BrokenPipeError):
         pass
     finally:
         writer.close()
 
 
-def _received(reader: Connection, ended: list[Ended]) -> Iterator[Block]:
+def _received(reader: Connection, ended: list[Ended]) -> Iterator[Block | Refused]:
     while True:
         try:
             said = reader.recv()
-        except EOFError:
+        except (EOFError, OSError):
             raise BadInput("a process that graded was ended from outside", "Fewer --jobs need less memory.") from None
         match said:
             case Block():
@@ -213,4 +235,5 @@ def _received(reader: Connection, ended: list[Ended]) -> Iterator[Block]:
                 ended.append(said)
                 return
             case Refused():
-                raise (BrokenRow if said.broken else BadInput)(said.sentence, said.hint)
+                yield said
+                return
