@@ -220,9 +220,7 @@ def test_hostile_ids_find_their_case(cli: Cli, name: str, jobs: str) -> None:
     "name",
     [
         ESCAPES,
-        pytest.param(
-            "x" * MEGABYTE, marks=pytest.mark.xfail(strict=True, reason="an id stands whole in the message, a megabyte of it too")
-        ),
+        pytest.param("x" * MEGABYTE),
     ],
     ids=["escapes", "a megabyte"],
 )
@@ -286,7 +284,6 @@ def test_ten_thousand_against_ten_thousand(cli: Cli) -> None:
     assert len(faults()) == 5_000
 
 
-@pytest.mark.xfail(strict=True, reason="each call left over is compared with every paired one, to see whether it was said before: 60 s")
 def test_ten_thousand_against_five_thousand() -> None:
     write_rows(Path("eval.jsonl"), case("q1", *[call("f", {"a": at}) for at in range(5_000)]))
     write_rows(Path("p.jsonl"), answer(json.dumps([call("f", {"a": -at}) for at in range(10_000)])))

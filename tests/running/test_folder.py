@@ -132,9 +132,11 @@ def test_only_an_empty_folder_is_discarded(tmp_path: Path) -> None:
     assert os.listdir(other.path) == ["mine"]
 
 
-def test_what_may_be_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_is_a_folder_that_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("folder").mkdir()
+    for folder in ("run", "-"):
+        Path(folder).mkdir()
+        Path(folder, "run.json").touch()
+    Path("data").mkdir()
     Path("file").touch()
-    Path("-").mkdir()
-    assert [is_run(path) for path in ("folder", "file", "nowhere", "-")] == [True, False, False, False]
+    assert [is_run(path) for path in ("run", "data", "file", "nowhere", "-")] == [True, False, False, False, False]

@@ -1,5 +1,6 @@
 """`callmark grade`: predictions against what was expected."""
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -66,7 +67,7 @@ def command(
         settings = structs.replace(settings, suites=suites)
     with reading.reader() as reader, _bar() as on_block:
         how = How(jobs, reader.on_bad, on_block, None if as_json else SHOWN)
-        if is_run(cases):
+        if is_run(cases) or (predictions is None and os.path.isdir(cases)):
             given = {"predictions": predictions, "parse": parse, "out": out, "name": name, "from": reading.dialect, "tools": reading.tools}
             folder = RunFolder(cases)
             before = folder.read()

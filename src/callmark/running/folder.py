@@ -92,7 +92,12 @@ class RunFolder:
 
     def from_here(self, path: str) -> str:
         """A path as seen from the folder, so that both can be moved together."""
-        return scrub(os.path.relpath(os.path.realpath(path), os.path.realpath(self.path)))
+        found = os.path.relpath(os.path.realpath(path), os.path.realpath(self.path))
+        if scrub(found) != found:
+            raise BadInput(
+                f"{scrub(path)} has a name that is not UTF-8: a run could not say where its cases stand", "Give it another name."
+            )
+        return found
 
     def to_here(self, path: str) -> str:
         """The other way round: where such a path leads from the current folder."""
@@ -123,8 +128,8 @@ class RunFolder:
 
 
 def is_run(path: str) -> bool:
-    """Whether a path is a folder, as a run is; `read` says what is wrong with one that is none."""
-    return path != "-" and os.path.isdir(path)
+    """Whether a path is a folder that holds a run."""
+    return path != "-" and os.path.isfile(os.path.join(path, RUN))
 
 
 def new_folder(parent: str, name: str | None, *, default: str) -> RunFolder:
