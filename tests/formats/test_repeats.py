@@ -125,6 +125,7 @@ MORE = '{"role":"user","content":"two"}'
         f'{{"id":"c","messages":[{SAID}],"transcript":[{SAID},{MORE}],"tools":{TOOLS},{EXPECTED}}}',
         f'{{"id":"c","messages":[{SAID}],"group":[{SAID},{MORE}],"tools":{TOOLS},{EXPECTED}}}',
         f'{{"id":"c","messages":[{SAID}],{EXPECTED},"meta":{{"k":1,"tools":{TOOLS},{EXPECTED}}}}}',
+        f'{{"id":"c","messages":[{SAID},{MORE}],"messages":[{MORE}],"tools":{TOOLS},{EXPECTED}}}',
         f'{{"id":"c","messages":[{SAID}],"expected_output":{{"k":1,"tools":{TOOLS},{EXPECTED}}}}}',
         f'{{"id":"c","messages":[{SAID}],{EXPECTED},"source":{{"conversation":"x","message":1,"k":[],"tools":{TOOLS},{EXPECTED}}}}}',
     ],

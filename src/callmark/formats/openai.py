@@ -64,7 +64,7 @@ _decode_any = msgspec.json.Decoder(_AnyRow).decode
 _decode_own = msgspec.json.Decoder(_OwnRow).decode
 _decode_expected = msgspec.json.Decoder(_Expected).decode
 _encode = msgspec.json.Encoder().encode
-_EXPECTED_KEY = b'"expected_output"'
+_ONCE = (b'"expected_output"', b'"messages"')  # keys that stand once in a decision point as `expand` writes it
 
 
 def read(row: bytes, place: Place, reading: Reading) -> Conversation:
@@ -81,8 +81,8 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
         except (msgspec.MsgspecError, RecursionError):
             wire = None  # read in full below, and refused with its reason if need be
     check_text(shorter.body if shorter is not None and shorter.body.isascii() else row)
-    if shorter is not None and shorter.from_middle and shorter.body.count(_EXPECTED_KEY) > 1:
-        wire = None  # the tools may have been those of something inside what is expected
+    if shorter is not None and shorter.from_middle and any(shorter.body.count(key) > 1 for key in _ONCE):
+        wire = None  # what was taken out may have been that of something inside what is expected, or of a key that stands twice
     if wire is not None and shorter is not None and wire.messages is not None:
         raw_tools, tools = reading.repeats.tools
         messages = messages_of(wire.messages)
