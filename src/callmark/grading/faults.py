@@ -47,16 +47,21 @@ def notes(attempt: Attempt) -> list[Note]:
     for one in pairs:
         call = attempt.actual[one.actual]
         if one.agrees and attempt.messages and call.name not in DERIVED and not plainly_stand(call.arguments, attempt.messages):
-            for path, value in needing_source(call, attempt.parameters(call.name)):
-                if attempt.sources.find(value) is None:
-                    sentence = f"{path} = {dump(value)} is right, but stands nowhere in the conversation"
-                    found.append(Note("invented_value", sentence, one.actual, path))
+            found += invented_values(attempt, one.actual)
     for index, call in enumerate(attempt.actual):
         for path, problem in attempt.schemas.violations(call):
             found.append(Note("schema_violation", problem, index, path or None))
     if not attempt.tools and attempt.expected and attempt.actual:
         found.append(Note("no_schema", "no tool is known: parameters were compared with the expected ones instead of with a schema"))
     return found
+
+
+def invented_values(attempt: Attempt, index: int) -> Iterator[Note]:
+    """A note for each value of a call that is right, but stands nowhere in the conversation."""
+    call = attempt.actual[index]
+    for path, value in needing_source(call, attempt.parameters(call.name)):
+        if attempt.sources.find(value) is None:
+            yield Note("invented_value", f"{path} = {dump(value)} is right, but stands nowhere in the conversation", index, path)
 
 
 def _calls(attempt: Attempt, process: ProcessSuite) -> Iterator[Fault]:

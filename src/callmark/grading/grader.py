@@ -15,7 +15,7 @@ from callmark.calls.schema import Schemas, plainly_fits
 from callmark.calls.strict import dump
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
-from callmark.grading.faults import notes
+from callmark.grading.faults import invented_values, notes
 from callmark.grading.grade import Grade, best_attempt, measure
 from callmark.grading.schema import SchemaSuite
 from callmark.grading.suites import OWN_TYPES, Settings, suites_of
@@ -156,11 +156,12 @@ class Grader:
         """What is written down of a call that is plainly right: there may still be something to note."""
         call = prediction.calls[0]
         noted: tuple[Note, ...] = ()
-        if self._schemas.violations(call) or not (call.name in DERIVED or plainly_stand(call.arguments, case.messages)):
+        violates = bool(self._schemas.violations(call))
+        if violates or (case.messages and call.name not in DERIVED and not plainly_stand(call.arguments, case.messages)):
             attempt = Attempt(
                 case.expected, prediction.calls, tools=case.tools, messages=case.messages, schemas=self._schemas, earlier=self._sources
             )
-            noted = tuple(notes(attempt))
+            noted = tuple(notes(attempt) if violates else invented_values(attempt, 0))
             self._sources = attempt.sources_if_known or self._sources
         names = (call.name,)
         return _record(case, prediction, names, names, self._perfect[_RUNS] if self._perfect else {}, _ONE_RIGHT, notes=noted)
