@@ -179,14 +179,50 @@ def _violations(arguments: dict[str, Any], validator: Any) -> list[tuple[str, st
     return [(path_text(error.instance_path), error.message) for error in validator.iter_errors(arguments)]
 
 
+class _Flat:
+    """A flat schema as a table: the class of each parameter of one plain type without a default, and what must be given. A schema of any
+    other kind has a table that nothing fits.
+    """
+
+    __slots__ = ("classes", "needed")
+
+    def __init__(self, schema: Any) -> None:
+        self.classes: dict[str, type] = {}
+        self.needed = frozenset({""})
+        needed = schema.get("required", [])
+        flat = schema.get("type") == "object" and _NOT_FLAT.isdisjoint(schema) and isinstance(needed, list)
+        if flat and all(isinstance(name, str) for name in needed):
+            self.needed = frozenset(needed)
+            for name, part in properties(schema).items():
+                if isinstance(part, dict) and _NOT_FLAT.isdisjoint(part) and "default" not in part and isinstance(part.get("type"), str):
+                    self.classes[name] = _CLASSES.get(part["type"], _Flat)
+
+
 class Schemas:
     """Tools by name (of two of one name the last), with their compiled validators, which are kept for as long as this is."""
 
-    __slots__ = ("_validators", "by_name")
+    __slots__ = ("_flat", "_validators", "by_name")
 
     def __init__(self, tools: Sequence[Tool]) -> None:
         self.by_name = {tool.name: tool for tool in tools}
         self._validators: dict[str, Any] = {}
+        self._flat: dict[str, _Flat] = {}
+
+    def plainly_right(self, wanted: Call, made: Call) -> bool:
+        """Whether it takes no more than a glance to tell that a call of a known tool is the wanted one and could run: plain values, each
+        of the class that its parameter asks for, none of which could equal being left out. False says nothing.
+        """
+        arguments, given = wanted.arguments, made.arguments
+        if arguments != given:
+            return False
+        if wanted.name not in self._flat:
+            self._flat[wanted.name] = _Flat(self.by_name[wanted.name].parameters)
+        flat = self._flat[wanted.name]
+        for key, value in arguments.items():
+            kind = flat.classes.get(key)
+            if value.__class__ is not kind or given[key].__class__ is not kind:
+                return False
+        return flat.needed <= given.keys()
 
     def violations(self, call: Call) -> list[tuple[str, str]]:
         """What the schema of the called tool does not allow in a call; nothing where the tool is not known or the call is malformed."""

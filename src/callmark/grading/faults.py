@@ -7,9 +7,7 @@ rest is missing or extra. Notes touch no score.
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
-
-from msgspec import structs
+from typing import Any, Literal
 
 from callmark.calls.matchers import is_matcher, recorded
 from callmark.calls.pairing import MOST_COMPARED, Pair
@@ -22,19 +20,27 @@ from callmark.grading.process import ProcessSuite
 from callmark.grading.schema import SchemaSuite
 from callmark.types import Call, Fault, FaultKind, Note
 
-_WHOLE = ("call", "schema", "process")
+_COUNTED = {  # the suites that count a fault, by whether `schema` and `process` do
+    (True, True): ("call", "schema", "process"),
+    (True, False): ("call", "schema"),
+    (False, True): ("call", "process"),
+    (False, False): ("call",),
+}
+CameFrom = tuple[Literal["invented", "elsewhere"] | None, int | None]  # and the message it was taken from
+_UNKNOWN: CameFrom = (None, None)
 _SCHEMA, _PROCESS = SchemaSuite(), ProcessSuite()
 
 
 def faults(attempt: Attempt, *, process: ProcessSuite | None = None) -> list[Fault]:
     """Every fault, those of calls first, then those of arguments."""
-    found = list(_calls(attempt, process or _PROCESS))
-    if any(not one.agrees for one in attempt.pairing.pairs):
-        for one in attempt.pairing.pairs:
-            if not one.agrees:
-                found += _arguments(attempt, one)
-    if found and all(_SCHEMA.holds(attempt)):  # it could run all the same
-        found = [structs.replace(one, suites=tuple(name for name in one.suites if name != "schema")) for one in found]
+    pairing = attempt.pairing
+    if pairing.perfect:
+        return []
+    runs = all(_SCHEMA.holds(attempt))  # then the suite `schema` counts none of them
+    found = list(_calls(attempt, process or _PROCESS, runs)) if pairing.unpaired_expected or pairing.unpaired_actual else []
+    for one in pairing.pairs:
+        if not one.agrees:
+            found += _arguments(attempt, one, runs)
     return found
 
 
@@ -64,20 +70,17 @@ def invented_values(attempt: Attempt, index: int) -> Iterator[Note]:
             yield Note("invented_value", f"{path} = {dump(value)} is right, but stands nowhere in the conversation", index, path)
 
 
-def _calls(attempt: Attempt, process: ProcessSuite) -> Iterator[Fault]:
+def _calls(attempt: Attempt, process: ProcessSuite, runs: bool) -> Iterator[Fault]:
     wanted = list(attempt.pairing.unpaired_expected)
     made = list(attempt.pairing.unpaired_actual)
-    if not wanted and not made:
-        return
 
-    def fault(kind: FaultKind, one: int | None, other: int | None, counted: tuple[str, ...] = _WHOLE) -> Fault:
+    def fault(kind: FaultKind, one: int | None, other: int | None, *, in_schema: bool = True) -> Fault:
         expected = attempt.expected[one] if one is not None else None
         actual = attempt.actual[other] if other is not None else None
         named = [call.name for call in (expected, actual) if call is not None]
         same_but_case = len(named) == 2 and named[0].casefold() == named[1].casefold() and kind != "malformed_call"
-        if same_but_case or all(process.ignores(name) for name in named):
-            counted = tuple(name for name in counted if name != "process")
-        return Fault(kind, one, other, None, _shown(expected), _shown(actual), counted)
+        in_process = not same_but_case and not all([process.ignores(name) for name in named])  # noqa: C419 - faster
+        return Fault(kind, one, other, None, _shown(expected), _shown(actual), _COUNTED[in_schema and not runs, in_process])
 
     for other in [index for index in made if attempt.actual[index].malformed]:
         made.remove(other)
@@ -86,9 +89,8 @@ def _calls(attempt: Attempt, process: ProcessSuite) -> Iterator[Fault]:
         if one is not None:
             wanted.remove(one)
         yield fault("malformed_call", one, other)
-    known = {tool.name for tool in attempt.tools}
     for one, other in zip(wanted, made, strict=False):
-        unknown = bool(known) and attempt.actual[other].name not in known
+        unknown = bool(attempt.tools) and attempt.actual[other].name not in attempt.schemas.by_name
         yield fault("unknown_tool" if unknown else "wrong_tool", one, other)
     both = min(len(wanted), len(made))
     for one in wanted[both:]:
@@ -100,20 +102,21 @@ def _calls(attempt: Attempt, process: ProcessSuite) -> Iterator[Fault]:
         else:
             first = other == 0 and len(attempt.expected) == 1  # the call that the suite schema looks at
             kind: FaultKind = "repeated_call" if said.before(attempt.actual[other]) else "extra_call"
-            yield fault(kind, None, other, _WHOLE if first else ("call", "process"))
+            yield fault(kind, None, other, in_schema=first)
 
 
-def _arguments(attempt: Attempt, one: Pair) -> Iterator[Fault]:
+def _arguments(attempt: Attempt, one: Pair, runs: bool) -> Iterator[Fault]:
     expected, made = attempt.expected[one.expected], attempt.actual[one.actual]
     schema = attempt.parameters(made.name)
-    known, needed = properties(schema), required(schema)
+    known = properties(schema)
 
-    def fault(kind: FaultKind, key: str, *, in_schema: bool, in_process: bool = True) -> Fault:
-        counted = ("call", *(("schema",) if in_schema or not attempt.tools else ()), *(("process",) if in_process else ()))
-        return Fault(kind, one.expected, one.actual, key, recorded(expected.arguments.get(key)), made.arguments.get(key), counted)
+    def fault(kind: FaultKind, key: str, origin: CameFrom = _UNKNOWN, *, in_schema: bool, in_process: bool = True) -> Fault:
+        counted = _COUNTED[(in_schema or not attempt.tools) and not runs, in_process]
+        wanted, value = recorded(expected.arguments.get(key)), made.arguments.get(key)
+        return Fault(kind, one.expected, one.actual, key, wanted, value, counted, *origin)
 
     for key in one.arguments.missing:
-        yield fault("missing_argument", key, in_schema=key in needed)
+        yield fault("missing_argument", key, in_schema=key in required(schema))
     for key in one.arguments.extra:
         misfits = key in known and not types_fit(made.arguments[key], known[key], schema)
         yield fault("unknown_argument" if known and key not in known else "extra_argument", key, in_schema=misfits)
@@ -123,20 +126,18 @@ def _arguments(attempt: Attempt, one: Pair) -> Iterator[Fault]:
         plain = recorded(wanted)
         other_type = key not in known and not is_matcher(plain) and _json_type(plain) != _json_type(value)
         kind: FaultKind = "wrong_type" if misfits or other_type else "wrong_value"
-        found = fault(kind, key, in_schema=misfits, in_process=not agrees(wanted, value, "similar"))
-        yield _with_origin(found, Call(made.name, {key: value}), attempt)
+        origin = _origin(Call(made.name, {key: value}), attempt)
+        yield fault(kind, key, origin, in_schema=misfits, in_process=not agrees(wanted, value, "similar"))
 
 
-def _with_origin(fault: Fault, call: Call, attempt: Attempt) -> Fault:
-    """The fault with where its value came from, if anything in it needs a source and there is a conversation to look in."""
+def _origin(call: Call, attempt: Attempt) -> CameFrom:
+    """Where what is in a call came from, if anything in it needs a source and there is a conversation to look in."""
     if not attempt.messages or call.name in DERIVED:
-        return fault
+        return _UNKNOWN
     found = [attempt.sources.find(value) for _, value in needing_source(call, attempt.parameters(call.name))]
     if not found:
-        return fault
-    if any(source is None for source in found):
-        return structs.replace(fault, origin="invented")
-    return structs.replace(fault, origin="elsewhere", origin_message=found[0])
+        return _UNKNOWN
+    return ("invented", None) if None in found else ("elsewhere", found[0])
 
 
 class _Said:

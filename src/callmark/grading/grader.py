@@ -146,10 +146,11 @@ class Grader:
         if wanted.name != made.name or made.malformed or wanted.malformed or case.tools is not self._tools:
             return False
         tool = self._schemas.by_name.get(made.name)
-        return (
-            tool is not None
-            and plainly_agree(wanted.arguments, made.arguments, tool.parameters)
-            and plainly_fits(made.arguments, tool.parameters)
+        if tool is None:
+            return False
+        parameters = tool.parameters
+        return self._schemas.plainly_right(wanted, made) or (
+            plainly_agree(wanted.arguments, made.arguments, parameters) and plainly_fits(made.arguments, parameters)
         )
 
     def _plain_record(self, case: Case, prediction: Prediction) -> Graded:

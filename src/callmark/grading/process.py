@@ -32,7 +32,7 @@ class ProcessSuite(Struct, frozen=True):
         expected, actual = self.counted(attempt.expected), self.counted(attempt.actual)
         if not expected and not actual:
             return dict.fromkeys(self.metrics, 1.0)
-        compared = [one.arguments for one in pair(expected, actual, rule="similar", any_case=True, parameters=attempt.parameters).pairs]
+        compared = self._compared(expected, actual, attempt)
         if not compared:
             return dict.fromkeys(self.metrics, 0.0)
         if self.averaging == "micro":
@@ -47,6 +47,13 @@ class ProcessSuite(Struct, frozen=True):
             "args_recall": args_recall,
         }
         return {**values, "reliability": float(all(value == 1 for value in values.values()))}
+
+    @staticmethod
+    def _compared(expected: Sequence[Call], actual: Sequence[Call], attempt: Attempt) -> list[Comparison]:
+        exact = attempt.pairing.pairs
+        if len(expected) == len(actual) == 1 == len(attempt.expected) == len(attempt.actual) and exact and not exact[0].arguments.differ:
+            return [exact[0].arguments]  # no value differs that the laxer rule could hold for the same
+        return [one.arguments for one in pair(expected, actual, rule="similar", any_case=True, parameters=attempt.parameters).pairs]
 
     def counted(self, calls: Sequence[Call]) -> list[Call]:
         """The calls less those on the ignore list."""
