@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,6 +14,9 @@ from callmark.cli.main import run
 settings.register_profile("default", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.register_profile("proof", max_examples=3000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+_cache = TemporaryDirectory(prefix="callmark-tests-")  # answers are remembered in the user's cache folder: never by a test
+os.environ["CALLMARK_CACHE"] = os.path.join(_cache.name, "replies.sqlite")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell sets it for what runs in the background: every child would ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,4 +1,4 @@
-"""`callmark.toml`: how to grade, where the defaults do not fit. Nothing in it is needed.
+"""`callmark.toml`: how to grade, where the defaults do not fit, and which models there are. Nothing in it is needed.
 
     suites = ["call", "process", "my_suites:politeness"]
     threshold = 0.8                     # of call.pass
@@ -12,6 +12,11 @@
     [match]
     "*.description" = {"$any" = true}
 
+    [models.tuned]                      # callmark run eval.jsonl --model tuned
+    model = "vllm:tuned@http://localhost:8000"
+    temperature = 0
+    price = { input = 0.1, output = 0.4 }      # of a million tokens
+
 It is read from the current folder, or from where `--config` says. Without a file everything is as it comes. A key that is not known is
 refused by name with the nearest; so is a value that cannot be.
 """
@@ -23,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from callmark.calls.messages import field_problem
 from callmark.calls.rules import match_rules
@@ -30,16 +36,31 @@ from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.grading.schema import weights
 from callmark.grading.suites import Settings
+from callmark.models.model import ModelSettings
 from callmark.wording import nearest
 
 NAME = "callmark.toml"
+_MODELS = "models"
+_KEYS = ("api_key", "key", "token", "password", "authorization")
+
+
+class Config(Struct, frozen=True):
+    """How to grade, and the models by the names that they were given."""
+
+    grading: Settings = Settings()
+    models: dict[str, ModelSettings] = {}
 
 
 def read_settings(path: str | None = None) -> Settings:
+    """How to grade, as the file says it."""
+    return read_config(path).grading
+
+
+def read_config(path: str | None = None) -> Config:
     """What the file says; the file of the current folder, if there is one, where no path is given."""
     file = Path(path or NAME)
     if path is None and not file.is_file():
-        return Settings()
+        return Config()
     name = scrub(str(file))
     try:
         text = file.read_text(encoding="utf-8")
@@ -48,7 +69,9 @@ def read_settings(path: str | None = None) -> Settings:
     except UnicodeDecodeError:
         raise BadInput(f"{name} is not UTF-8 text") from None
     try:
-        return settings_of(tomllib.loads(text))
+        given = tomllib.loads(text)
+        models = models_of(given.pop(_MODELS, {}))
+        return Config(settings_of(given), models)
     except BadInput as error:
         raise BadInput(f"{name}: {error}", error.hint) from None
     except RecursionError:
@@ -59,7 +82,7 @@ def read_settings(path: str | None = None) -> Settings:
 
 def settings_of(given: Mapping[str, Any]) -> Settings:
     """The settings of a table; what is wrong with it raises `BadInput`."""
-    known = Settings.__struct_fields__
+    known = (*Settings.__struct_fields__, _MODELS)
     for key in given:
         if key not in known:
             raise BadInput(f"there is no key called {key!r}{nearest(key, known)}", f"The keys are {', '.join(known)}.")
@@ -72,6 +95,43 @@ def settings_of(given: Mapping[str, Any]) -> Settings:
     weights(settings.weights)
     match_rules(settings.match)
     return settings
+
+
+def models_of(given: Any) -> dict[str, ModelSettings]:
+    """The models of a table of tables; what is wrong with one raises `BadInput` that names it. A key belongs in the environment."""
+    if not isinstance(given, dict):
+        raise BadInput(f"models is {given!r}, tables were expected", "[models.NAME] begins one.")
+    return {name: _model_of(name, table) for name, table in given.items()}
+
+
+def _model_of(name: str, given: Any) -> ModelSettings:
+    where = f"{_MODELS}.{name}"
+    if not isinstance(given, dict):
+        raise BadInput(f"{where} is {given!r}, a table was expected", f"[{where}] begins one.")
+    known = ModelSettings.__struct_fields__
+    for key in given:
+        if key.lower() in _KEYS:
+            raise BadInput(f"{where}.{key}: a key does not belong in a file", 'api_key_env = "NAME" says which variable holds it.')
+        if key not in known:
+            raise BadInput(f"{where}: there is no key called {key!r}{nearest(key, known)}", f"The keys are {', '.join(known)}.")
+    try:
+        found = msgspec.convert(_without_dates(given), ModelSettings)
+    except msgspec.ValidationError as error:
+        raise BadInput(f"{where}: {field_problem(str(error)).replace(', float was expected', ', a number was expected')}") from None
+    check_model(found, where)
+    return found
+
+
+def check_model(settings: ModelSettings, where: str) -> None:
+    """Refuse settings that no model could be asked with."""
+    if not settings.model:
+        raise BadInput(f"{where} has no model", 'model = "openai:NAME" says which; callmark run --list-models shows what there is.')
+    for name, least in (("concurrency", 1), ("rpm", 0), ("timeout", 0), ("retries", 0)):
+        value = getattr(settings, name)
+        if value is not None and (value < least or (value == 0 and name != "retries")):
+            raise BadInput(f"{where}: {name} is {value:g}, {'at least 1' if least else 'more than 0'} was expected")
+    if settings.price is not None and (settings.price.input < 0 or settings.price.output < 0):
+        raise BadInput(f"{where}: a price is below 0")
 
 
 def _problem(given: Mapping[str, Any], said: str) -> str:

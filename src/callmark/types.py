@@ -148,10 +148,21 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
         return f"<b>{escape(self.id)}</b>{asked}<p>expected {_calls_html(self.expected) or 'no call'}</p>"
 
 
+class Spent(Struct, frozen=True, gc=False, omit_defaults=True):
+    """What an answer took: seconds of the last try, tokens, their cost where a price is known, and how often it was asked for."""
+
+    seconds: float = 0.0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+    attempts: int = 1
+
+
 class Prediction(Struct, frozen=True, gc=False, omit_defaults=True):
     """What came back for a case in one trial: calls and text, or, where `error` is not empty, why nothing did.
 
-    `thinking` is what a model said to itself, set aside. A time-out is an error; bad JSON, no call and an unknown tool are answers.
+    `thinking` is what a model said to itself, set aside; `finish` is why it stopped, in its own word. A time-out is an error; bad JSON, no
+    call and an unknown tool are answers. `spent` is None where nobody measured it.
     """
 
     case: str
@@ -160,6 +171,8 @@ class Prediction(Struct, frozen=True, gc=False, omit_defaults=True):
     text: str = ""
     thinking: str = ""
     error: str = ""
+    finish: str = ""
+    spent: Spent | None = None
 
 
 class Finding(Struct, frozen=True):

@@ -4,14 +4,16 @@ Errors are counted and in none of the numbers. No grades at all give counts of 0
 the trials of one case, are one cluster.
 """
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from math import ceil
 
 from msgspec import Struct
 
 from callmark.analysis.intervals import bootstrap, wilson
 from callmark.grading.grader import Graded
-from callmark.types import Fault, FaultKind
+from callmark.types import Fault, FaultKind, Spent
 
 RATES = frozenset({"call.pass", "schema.tool_selection", "schema.parameter_accuracy", "schema.execution_success", "process.reliability"})
 SHOWN = ("call.score", "call.pass", "process.reliability")  # metrics whose interval stands in the terminal
@@ -55,6 +57,18 @@ class ToolSummary(Struct, frozen=True):
     score: float
 
 
+class Usage(Struct, frozen=True):
+    """What the answers took, where that was measured: of how many, seconds in the middle and at the slow end, tokens and cost in total."""
+
+    n: int
+    median_seconds: float
+    slow_seconds: float  # the 95th percentile
+    input_tokens: int
+    output_tokens: int
+    cost: float
+    asked_again: int
+
+
 class Summary(Struct, frozen=True):
     """What the grades come to. `right` cases have every call right; in `right_tools` only arguments are wrong."""
 
@@ -70,6 +84,7 @@ class Summary(Struct, frozen=True):
     tools: list[ToolSummary]
     notes: dict[str, int]
     error_texts: dict[str, int]
+    usage: Usage | None = None
 
 
 class Tally:
@@ -86,12 +101,17 @@ class Tally:
         self._tools: dict[str, list[float]] = {}
         self._notes: Counter[str] = Counter()
         self._error_texts: Counter[str] = Counter()
+        self._seconds = array("d")
+        self._input_tokens = self._output_tokens = self._asked_again = 0
+        self._cost = 0.0
 
     def add(self, grade: Graded) -> None:
         """Count one grade. Those of one case, its trials, stand together."""
         if grade.case != self._last_case:
             self._last_case = grade.case
             self._cases += 1
+        if grade.spent is not None:
+            self._add_spent(grade.spent)
         if grade.error:
             self._errors += 1
             self._error_texts[_bounded(self._error_texts, grade.error)] += 1
@@ -133,7 +153,22 @@ class Tally:
             sorted(tools, key=lambda tool: (tool.score, -tool.n, tool.tool)),
             dict(self._notes.most_common()),
             dict(self._error_texts.most_common()),
+            self._usage(),
         )
+
+    def _add_spent(self, spent: Spent) -> None:
+        self._seconds.append(spent.seconds)
+        self._input_tokens += spent.input_tokens
+        self._output_tokens += spent.output_tokens
+        self._cost += spent.cost
+        self._asked_again += spent.attempts - 1
+
+    def _usage(self) -> Usage | None:
+        if not self._seconds:
+            return None
+        ordered = sorted(self._seconds)
+        middle, slow = (ordered[max(ceil(share * len(ordered)) - 1, 0)] for share in (0.5, 0.95))  # the nearest rank
+        return Usage(len(ordered), middle, slow, self._input_tokens, self._output_tokens, self._cost, self._asked_again)
 
     def _add_metrics(self, grade: Graded) -> None:
         if not self._metrics:

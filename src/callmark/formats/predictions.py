@@ -1,6 +1,6 @@
 """Predictions: what came back for each case, a row each, in any shape that a tool, an API or a person writes. The keys tell which.
 
-    {"case", "trial", "calls", "text", "thinking", "error"}               callmark's own
+    {"case", "trial", "calls", "text", "thinking", "error", "finish", "spent"}      callmark's own
     {"id", "tool_calls" | "output_tools" | "calls" | "function_calls"}    calls in any shape (docs/metrics.md, section 1), also text
     {"id", "text" | "output" | "completion" | "response" | "prediction" | "generated_text" | "content" | "answer"}
                                                                           a model's text, in which calls may stand; "text" alone too
@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import msgspec
-from msgspec import Raw, Struct, structs
+from msgspec import Raw, Struct, structs, to_builtins
 
 from callmark.calls.messages import NOTHING, field_problem
 from callmark.calls.parsing import Dialect, parse_calls
@@ -50,7 +50,7 @@ from callmark.formats.responses import (
 )
 from callmark.formats.rows import Rows
 from callmark.formats.surrogates import with_surrogate, written_out
-from callmark.types import Call, Place, Prediction
+from callmark.types import Call, Place, Prediction, Spent
 
 _CASES = ("case", "case_id", "custom_id", "inputs.id")
 _ITEMS = ("datasource_item", "item")
@@ -99,6 +99,7 @@ class _Results(Struct, gc=False):
 
 _decode_usual = msgspec.json.Decoder(_UsualRow).decode
 _decode_item = msgspec.json.Decoder(_Item).decode
+_decode_spent = msgspec.json.Decoder(Spent).decode
 _decode_response = msgspec.json.Decoder(_Response).decode
 _decode_results = msgspec.json.Decoder(_Results).decode
 
@@ -184,9 +185,11 @@ def write_prediction(prediction: Prediction) -> bytes:
         "trial": prediction.trial,
         "calls": [_call_fields(call) for call in prediction.calls],
     }
-    for key in ("text", "thinking", "error"):
+    for key in ("text", "thinking", "error", "finish"):
         if said := getattr(prediction, key):
             line[key] = scrub(said)
+    if prediction.spent is not None:
+        line["spent"] = to_builtins(prediction.spent)
     return dump(line).encode()
 
 
@@ -249,6 +252,8 @@ def _read(row: bytes, parse: Dialect | None, whole: bool) -> Answer:
         calls, said_text, parsed = found.calls, found.text, True
         thinking = "\n".join(part for part in (thinking, found.thinking) if part)
     prediction = Prediction(case or "", _trial(fields), calls, said_text, thinking, error)
+    if own:
+        prediction = structs.replace(prediction, finish=text_in(fields, "finish"), spent=_spent(fields))
     return Answer(prediction, case, position, parsed)
 
 
@@ -336,6 +341,15 @@ def _id(raw: Raw, field: str) -> str | None:
         case "{" | "[" | "t" | "f":
             raise expected_instead(raw, field, "text or a number")
     return bytes(raw).decode()
+
+
+def _spent(fields: Fields) -> Spent | None:
+    if "spent" not in fields or kind(fields["spent"]) == "n":
+        return None
+    try:
+        return _decode_spent(fields["spent"])
+    except msgspec.ValidationError as error:
+        raise BadInput(field_problem(str(error), "spent")) from None
 
 
 def _trial(fields: Fields) -> int:

@@ -19,7 +19,7 @@ from callmark.grading.faults import invented_values, notes
 from callmark.grading.grade import Grade, best_attempt, measure
 from callmark.grading.schema import SchemaSuite
 from callmark.grading.suites import OWN_TYPES, Settings, suites_of
-from callmark.types import Call, Case, Fault, Metrics, Note, Prediction, Tool
+from callmark.types import Call, Case, Fault, Metrics, Note, Prediction, Spent, Tool
 
 _RUNS = (True, True, True)  # what the suite schema says of a call that could run
 _ONE_RIGHT = ((0, 0, True),)
@@ -46,6 +46,7 @@ class Graded(Struct, frozen=True, gc=False, omit_defaults=True):
     message: int | None = None
     scenario_type: str = ""
     group: str | None = None
+    spent: Spent | None = None
 
 
 _decode = msgspec.json.Decoder(Graded).decode
@@ -206,6 +207,7 @@ def _record(
         message,
         case.scenario_type,
         case.group,
+        prediction.spent,
     )
 
 

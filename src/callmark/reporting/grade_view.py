@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from callmark.analysis.summary import SHOWN, Estimate, Example, FaultSummary, Summary
+from callmark.analysis.summary import SHOWN, Estimate, Example, FaultSummary, Summary, Usage
 from callmark.grading.schema import READINGS, band
 from callmark.reporting.safety import one_line
 from callmark.reporting.terminal import bar, table
-from callmark.running.folder import RunInfo
+from callmark.running.folder import AskedInfo, RunInfo
 from callmark.wording import counted
 
 _EXAMPLES = 3  # of a kind of fault
@@ -49,7 +49,7 @@ def _headline(console: Console, summary: Summary, name: str) -> None:
     if name not in summary.metrics:
         return
     found = summary.metrics[name]
-    line = Text.assemble("\n  ", (f"{name:<24} ", "bold"), (f"{share(found.mean):<6}", "bold cyan"), f" {_interval(found):<14}")
+    line = Text.assemble("\n  ", (f"{name:<24} ", "bold"), (f"{share(found.mean):<6}", "bold cyan"), f" {interval(found):<14}")
     if name == "call.score":
         told = f"right tool and arguments in {summary.right:,}, right tool only in {summary.right_tools:,}"
     else:
@@ -84,7 +84,7 @@ def _told(suite: str, metrics: dict[str, Estimate], headline: str) -> Iterator[T
         else:
             yield _named(_WORDS.get(name, one_line(metric.replace("_", " "), _NAME)), share(found.mean))
         if name in SHOWN:
-            yield Text(f"{_interval(found)}   ", style="dim")
+            yield Text(f"{interval(found)}   ", style="dim")
         if name == "schema.overall":
             reading = READINGS[band(found.mean)]
             yield Text(f"{band(found.mean)}{': ' if reading else ''}{reading}", style="dim")
@@ -141,8 +141,36 @@ def _errors(console: Console, summary: Summary) -> None:
         console.print(Text(f"    {count:,}×  {one_line(text, 160)}", style="dim"), soft_wrap=True)
 
 
-def _interval(found: Estimate) -> str:
+def interval(found: Estimate) -> str:
     return f"{share(found.low)}-{share(found.high)}" if found.low is not None and found.high is not None else ""
+
+
+def usage_line(usage: Usage) -> str:
+    """Seconds, tokens, cost, as far as they were measured."""
+    parts = [f"{seconds(usage.median_seconds)} an answer, one in twenty over {seconds(usage.slow_seconds)}"]
+    if usage.input_tokens or usage.output_tokens:
+        parts.append(f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out")
+    if usage.cost:
+        parts.append(f"cost {usage.cost:,.4g}")
+    if usage.asked_again:
+        parts.append(f"asked again {usage.asked_again:,}×")
+    return " · ".join(parts)
+
+
+def seconds(value: float) -> str:
+    """`0.3 ms`, `840 ms`, `2.4 s`."""
+    return f"{value:.2g} s" if 1 <= value < 10 else f"{value:,.0f} s" if value >= 10 else f"{value * 1000:.3g} ms"
+
+
+def _asked(asked: AskedInfo) -> Iterator[str]:
+    if asked.stopped:
+        yield f"stopped: {one_line(asked.stopped, 200)}"
+    if asked.trials > 1:
+        yield f"each asked {asked.trials} times"
+    if asked.remembered:
+        yield f"{counted(asked.remembered, 'answer')} remembered from an earlier run (--no-cache asks anew)"
+    if asked.trailing:
+        yield f"{counted(asked.trailing, 'prompt')} ended in words of the assistant, which were left out (--trailing-assistant keep)"
 
 
 def show_run(console: Console, folder: str, info: RunInfo, summary: Summary) -> None:
@@ -154,16 +182,21 @@ def show_run(console: Console, folder: str, info: RunInfo, summary: Summary) -> 
     errors = f" of {summary.graded:,}, {counted(summary.errors, 'error')}" if summary.errors else ""
     head.append(f" · {counted(summary.cases, what)}{where} · scored {summary.scored:,}{errors}", style="not bold")
     console.print(head, soft_wrap=True)
-    for line in _noticed(info):
+    for line in noticed(info):
         console.print(Text(f"  {line}", style="dim"), soft_wrap=True)
     show_summary(console, summary, scenarios=scenarios)
+    if summary.usage is not None:
+        console.print(Text(f"\n  {usage_line(summary.usage)}", style="dim"), soft_wrap=True)
     console.print(
         Text.assemble("\n", (one_line(folder, 120), "bold"), f"  ·  callmark grade {one_line(folder, 120)} grades it again"), soft_wrap=True
     )
 
 
-def _noticed(info: RunInfo) -> Iterator[str]:
+def noticed(info: RunInfo) -> Iterator[str]:
+    """What should be known of how a run came about, a line each."""
     found = info.predictions
+    if info.asked is not None:
+        yield from _asked(info.asked)
     if info.dataset.cut:
         yield f"{one_line(info.dataset.name, 80)} holds conversations: they were cut into decision points on the way"
     if info.dataset.mended:

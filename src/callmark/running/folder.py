@@ -5,7 +5,8 @@
     grades.jsonl              derived: `callmark grade RUN` makes it anew
     evaluation_results.json   evaluation_metrics.json      document 004's layouts, where the cases are scenarios
 
-`run.json` is written last, so a folder that has one is complete.
+Of a model that is asked, `run.json` is written first and says so (`status`), and `predictions.jsonl` grows; of predictions that came in a
+file it is written last. A folder without one is no run.
 """
 
 import os
@@ -23,6 +24,7 @@ from callmark.errors import BadInput
 from callmark.formats import write_lines
 from callmark.formats.evaluation_results import METRICS, RESULTS
 from callmark.grading.suites import Settings
+from callmark.models.model import ModelSettings
 
 RUN, PREDICTIONS, GRADES = "run.json", "predictions.jsonl", "grades.jsonl"
 CASES, TOOLS = "cases.jsonl", "tools.json"  # what came through a pipe, and would be gone
@@ -30,6 +32,9 @@ CASES, TOOLS = "cases.jsonl", "tools.json"  # what came through a pipe, and woul
 _FILES = (RUN, PREDICTIONS, GRADES, CASES, TOOLS, RESULTS, METRICS)
 _LONGEST_NAME = 80  # of a folder whose name was made up
 _ODD = re.compile(r"[^\w.-]+")
+
+
+Status = Literal["complete", "running", "interrupted", "stopped"]
 
 
 class DatasetInfo(Struct, omit_defaults=True):
@@ -44,6 +49,7 @@ class DatasetInfo(Struct, omit_defaults=True):
     tools: str | None = None
     tools_digest: str = ""
     mended: int = 0  # rows in which lone surrogates were written out
+    limit: int | None = None  # the first so many cases only
 
 
 class PredictionsInfo(Struct, omit_defaults=True):
@@ -60,6 +66,23 @@ class PredictionsInfo(Struct, omit_defaults=True):
     first_unused: str = ""
 
 
+class AskedInfo(Struct, omit_defaults=True):
+    """Who was asked, how, and what came of it. `model` has the spec without anything secret in it; `secret` says that something was taken
+    out. `trailing` prompts were asked without the assistant's last words. `stopped` says why not everything was asked.
+    """
+
+    label: str
+    model: ModelSettings
+    trials: int = 1
+    secret: bool = False
+    questions: int = 0
+    answers: int = 0
+    errors: int = 0
+    remembered: int = 0
+    trailing: int = 0
+    stopped: str = ""
+
+
 class RunInfo(Struct, omit_defaults=True):
     """`run.json`."""
 
@@ -72,6 +95,8 @@ class RunInfo(Struct, omit_defaults=True):
     metrics: tuple[str, ...] = ()
     cases: int = 0
     match: dict[str, int] = {}
+    status: Status = "complete"
+    asked: AskedInfo | None = None
 
 
 class RunFolder:
@@ -136,7 +161,7 @@ def new_folder(parent: str, name: str | None, *, default: str) -> RunFolder:
     """A folder of its own for a run. A given name that is taken, or is none for a folder, raises `BadInput`."""
     if name is not None and (not name or name in (".", "..") or set(name) & set("/\\\0")):
         raise BadInput(f"{name!r} cannot be the name of a run: it is the name of one folder", "-o names the folder that it goes into.")
-    chosen = name or _ODD.sub("-", default)[-_LONGEST_NAME:].strip("-.") or "run"
+    chosen = name or folder_name(default)
     path = Path(parent, chosen)
     number = 1
     while True:
@@ -158,6 +183,11 @@ def new_folder(parent: str, name: str | None, *, default: str) -> RunFolder:
             raise BadInput(f"{scrub(str(path))} cannot be made: {error.strerror}") from None
         else:
             return RunFolder(path)
+
+
+def folder_name(text: str) -> str:
+    """A text as the name of a folder."""
+    return _ODD.sub("-", text)[-_LONGEST_NAME:].strip("-.") or "run"
 
 
 def discard(folder: RunFolder) -> None:

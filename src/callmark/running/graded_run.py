@@ -27,7 +27,8 @@ from callmark.grading.grader import Grader
 from callmark.grading.suites import OWN, Settings
 from callmark.running.answers import Answers, answers
 from callmark.running.folder import CASES, GRADES, PREDICTIONS, TOOLS, DatasetInfo, RunFolder, RunInfo, discard, new_folder
-from callmark.running.grading import Block, Ended, Work, first_row, graded
+from callmark.running.grading import Block, Ended, Work, first_row, graded, refuse_repeated
+from callmark.running.journal import is_open
 from callmark.types import Case, Place
 
 _ROWS = "evaluation_results.rows"  # the rows of that file, until the means that stand before them are known
@@ -72,13 +73,13 @@ def grade_file(
     source = "standard-input" if predictions == "-" else Path(predictions).name.partition(".")[0]
     folder = new_folder(out, name, default=f"{source}-{made}")
     try:
-        kept = _kept(cases, folder.file(CASES))
-        tools = _kept(tools, folder.file(TOOLS)) if tools else None
-        work = Work(kept, settings, {}, False, dialect, tools, how.on_bad is not None, "standard input" if kept != cases else None)
+        file = kept(cases, folder.file(CASES))
+        tools = kept(tools, folder.file(TOOLS)) if tools else None
+        work = Work(file, settings, {}, False, dialect, tools, how.on_bad is not None, "standard input" if file != cases else None)
         found = answers(Predictions(predictions, parse=parse, whole=_are_scenarios(work), on_bad=how.on_bad))
         dataset = DatasetInfo(
             "standard input" if cases == "-" else scrub(cases),
-            folder.from_here(kept),
+            folder.from_here(file),
             tools=folder.from_here(tools) if tools else None,
             tools_digest=digest_of(tools) if tools else "",
         )
@@ -92,6 +93,8 @@ def grade_again(folder: RunFolder, settings: Settings, *, how: How | None = None
     """Grade the predictions of a run again. They stay as they are, and what `run.json` says of them."""
     how = how or How()
     before = folder.read()
+    if is_open(folder.file(PREDICTIONS)):
+        raise BadInput(f"{folder} is being run by another process: what it has so far is graded when it ends")
     file = folder.to_here(before.dataset.path)
     if not os.path.isfile(file):
         raise BadInput(
@@ -101,11 +104,11 @@ def grade_again(folder: RunFolder, settings: Settings, *, how: How | None = None
     tools = folder.to_here(before.dataset.tools) if before.dataset.tools else None
     if tools and digest_of(tools) != before.dataset.tools_digest:
         raise BadInput(f"{tools} has changed since the run: the tools of its cases are others now")
-    work = Work(file, settings, {}, False, before.dataset.dialect, tools, how.on_bad is not None)
+    work = Work(file, settings, {}, False, before.dataset.dialect, tools, how.on_bad is not None, limit=before.dataset.limit)
     return _grade_into(folder, work, found, made=before.made, dataset=before.dataset, how=how, before=before)
 
 
-def _kept(path: str, copy: str) -> str:
+def kept(path: str, copy: str) -> str:
     """Where a file can be read more than once: the file itself, or a copy in the run folder of what came through a pipe."""
     if path != "-" and (os.path.isfile(path) or not os.path.exists(path) or os.path.isdir(path)):
         return path
@@ -169,6 +172,8 @@ def _grade_into(
         predicted = before.predictions if before else found.info
         name = scrub(folder.path.resolve().name)
         info = RunInfo(name, version("callmark"), made, read, predicted, work.settings, metrics, len(seen), ended.touched)
+        if before:
+            info = structs.replace(info, status=before.status, asked=before.asked)
         new.write(info)
         folder.take(new, keep=(PREDICTIONS, CASES, TOOLS) if before else (CASES, TOOLS))
     return GradedRun(folder, info, summary)
@@ -182,11 +187,7 @@ def _counted(work: Work) -> frozenset[str]:
 
 def _remember(block: Block, seen: dict[str, Place | None], asked: set[str]) -> None:
     for case, place, key in block.cases:
-        if case in seen:
-            raise BadInput(
-                f"{place}: the id {case[:80]!r} stands for two cases, the first is in {seen[case]}",
-                "Give each case an id of its own, so that a prediction is for one of them.",
-            )
+        refuse_repeated(case, place, seen)
         seen[case] = place
         asked.add(key)
 

@@ -9,7 +9,7 @@ decision point), rows that cannot be read counted. A file that has conversations
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from heapq import merge
 from itertools import groupby
 from multiprocessing import Pipe, Process
@@ -32,7 +32,7 @@ from callmark.types import Case, Place, Prediction
 
 class Work(Struct, frozen=True):
     """What there is to grade, as another process can be told it. `answers` are lines of predictions, by the id of their case, or, where
-    `in_order`, by its place. `name` is what the file is called, where that is not its path.
+    `in_order`, by its place. `name` is what the file is called, where that is not its path. `limit`: the first so many cases only.
     """
 
     path: str
@@ -43,6 +43,7 @@ class Work(Struct, frozen=True):
     tools: str | None = None
     skip_bad: bool = False
     name: str | None = None
+    limit: int | None = None
 
 
 class Block(Struct, frozen=True):
@@ -127,7 +128,7 @@ def graded_part(work: Work, part: tuple[int, int]) -> Iterator[Block | Ended | R
 
     with _opened(work, on_bad=on_bad, part=(0, 1) if cut else part, digest=own == 0) as dataset:
         grader = Grader(work.settings)
-        placed = _cut(dataset, part) if cut else _cases(dataset)
+        placed = _placed(dataset, work, part=part, cut=cut)
         try:
             for number, block in groupby(placed, key=itemgetter(0)):
                 made = _graded_block(number, block, work, grader)
@@ -153,7 +154,42 @@ def first_row(work: Work) -> Case | object:
         return next(iter(dataset))
 
 
+def survey(work: Work, *, on_bad: Callable[[BadRow], None] | None = None) -> tuple[Ended, dict[str, Place | None]]:
+    """What is known of the cases once all are read, and the place of each by its id. Two cases of one id raise `BadInput`."""
+    first = first_row(work)
+    cut = not isinstance(first, Case)
+    seen: dict[str, Place | None] = {}
+    with _opened(work, on_bad=on_bad or (lambda row: None), digest=True) as dataset:
+        for _, _, case in _placed(dataset, work, cut=cut):
+            refuse_repeated(case.id, case.place, seen)
+            seen[case.id] = case.place
+        scenarios = isinstance(first, Case) and first.is_scenario
+        return Ended(dataset.digest(), dataset.dialect.name, scenarios, cut, dataset.mended, {}), seen
+
+
+def each_case(work: Work, *, cut: bool) -> Iterator[tuple[int, Case]]:
+    """The cases, each with its place in order."""
+    with _opened(work, on_bad=lambda row: None) as dataset:
+        yield from ((at, case) for _, at, case in _placed(dataset, work, cut=cut))
+
+
+def refuse_repeated(case: str, place: Place | None, seen: Mapping[str, Place | None]) -> None:
+    """Refuse a case whose id was there before."""
+    if case in seen:
+        raise BadInput(
+            f"{place}: the id {case[:80]!r} stands for two cases, the first is in {seen[case]}",
+            "Give each case an id of its own, so that a prediction is for one of them.",
+        )
+
+
 Placed = tuple[int, int, Case]  # the block that a case belongs to, its place in order, the case
+
+
+def _placed(dataset: Dataset, work: Work, *, part: tuple[int, int] = (0, 1), cut: bool) -> Iterator[Placed]:
+    """The cases of a part, as far as the limit goes; what is beyond it is read all the same, as it belongs to the file."""
+    placed = _cut(dataset, part) if cut else _cases(dataset)
+    limit = work.limit
+    return placed if limit is None else (one for one in placed if one[1] < limit)
 
 
 def _cases(dataset: Dataset) -> Iterator[Placed]:

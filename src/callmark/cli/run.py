@@ -1,0 +1,263 @@
+"""`callmark run`: models asked at every decision point."""
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from callmark.calls.parsing import Dialect
+from callmark.cli.grade import OUT, WITH_ERRORS
+from callmark.cli.reading import ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file, say
+from callmark.errors import BadInput
+
+if TYPE_CHECKING:
+    from callmark.models.model import ModelSettings
+    from callmark.running.model_run import Asked, Cases, ModelRuns
+
+_PLAIN_CHOICES = ("auto", "required", "none")
+_POSITIVE = click.IntRange(min=1)
+_MORE_THAN_NOTHING = click.FloatRange(min=0, min_open=True)
+
+
+def _list_models(context: click.Context, option: click.Parameter, given: bool) -> None:
+    """What there is to ask, shown instead of running anything."""
+    if not given or context.resilient_parsing:
+        return
+    from callmark.config import read_config
+    from callmark.models.keys import Keys
+    from callmark.models.specs import providers, read_spec
+    from callmark.reporting.models_view import show_providers
+    from callmark.reporting.terminal import console
+
+    keys = Keys.here()
+    named = {name: read_spec(settings.model, keys).shown for name, settings in read_config().models.items()}
+    show_providers(console(), providers(keys), named)
+    context.exit()
+
+
+@click.command(name="run", short_help="Ask models at every decision point; record, grade, show.")
+@click.argument("cases", metavar="EVAL|RUN")
+@click.option("-m", "--model", "models", multiple=True, metavar="SPEC", help="Whom to ask, or a name from callmark.toml. May be repeated.")
+@click.option(
+    "--list-models", is_flag=True, is_eager=True, expose_value=False, callback=_list_models, help="What is configured; what is missing."
+)
+@click.option("-o", "--out", metavar="DIR", help="The folder that runs go into; runs if not given.")
+@click.option("--name", metavar="NAME", help="The run's own folder in it; made of the model's name and the time if not given.")
+@click.option("--limit", metavar="N", type=_POSITIVE, help="Ask at the first N decision points only.")
+@click.option("--trials", metavar="K", type=_POSITIVE, default=None, help="Ask each question K times; 1 if not given.")
+@click.option("--concurrency", metavar="N", type=_POSITIVE, help="Questions at a time; less while a server says that it is too much.")
+@click.option("--rpm", metavar="N", type=_MORE_THAN_NOTHING, help="Questions a minute at most.")
+@click.option("--timeout", metavar="SECONDS", type=_MORE_THAN_NOTHING, help="Of one request; 120 if not given.")
+@click.option("--retries", metavar="N", type=click.IntRange(min=0), help="Tries again after a time-out, a 429 or a 5xx; 5 if not given.")
+@click.option("--temperature", metavar="T", type=float, help="As the model takes it.")
+@click.option("--tool-choice", metavar="CHOICE", help="auto, required, none, or the name of a tool.")
+@click.option("--param", "params", multiple=True, metavar="K=V", help="Anything else for the request; V is JSON or text. May be repeated.")
+@click.option(
+    "--tools-in-prompt", is_flag=True, help="For models without tool calling: tools in the prompt, the reply read by the parsers."
+)
+@click.option("--constrained", is_flag=True, help="The same, and the server holds the reply to a JSON schema made of the tools.")
+@click.option(
+    "--trailing-assistant",
+    type=click.Choice(("drop", "keep")),
+    help="What becomes of assistant messages that end a prompt; drop if not given.",
+)
+@click.option("--parse", type=click.Choice(get_args(Dialect)), help="How calls are written in a text reply.")
+@click.option("--max-cost", metavar="MONEY", type=_MORE_THAN_NOTHING, help="Stop when so much is spent (prices are in callmark.toml).")
+@click.option("--max-tokens-total", metavar="N", type=_POSITIVE, help="Stop when so many tokens went in and out.")
+@click.option("--resume", is_flag=True, help="Go on with a run: ask only for what has no answer yet.")
+@click.option("--no-cache", is_flag=True, help="Ask also what was asked and answered before.")
+@click.option(
+    "--suite", "suites", multiple=True, metavar="NAME", help="call, schema, process, or your own as module:name. May be repeated."
+)
+@click.option("--config", metavar="FILE", help="callmark.toml; the current folder's if not given.")
+@click.option("--json", "as_json", is_flag=True, help="For machines: what grade --json gives, for each model.")
+@reading_options()
+def command(
+    cases: str,
+    models: tuple[str, ...],
+    out: str | None,
+    name: str | None,
+    limit: int | None,
+    trials: int | None,
+    max_cost: float | None,
+    max_tokens_total: int | None,
+    resume: bool,
+    no_cache: bool,
+    suites: tuple[str, ...],
+    config: str | None,
+    as_json: bool,
+    reading: ReadingOptions,
+    **asking: Any,
+) -> int:
+    """Ask every model at every decision point: given the talk so far, which call comes next? EVAL: decision points as `expand` makes them,
+    or conversations, which are cut on the way. RUN: the folder of a run, with --resume. Exit status 3: finished, but with errors.
+
+    \b
+    SPEC: openai:NAME azure:DEPLOYMENT anthropic:NAME gemini:NAME ollama:NAME vllm:NAME@URL http://host:port/v1#NAME
+          replay:FILE python:module:function cmd:COMMAND scripted:perfect|hasty|forgetful|chatty local:
+    callmark run eval.jsonl --model vllm:base@http://localhost:8000 --model vllm:tuned@http://localhost:8000
+    callmark run eval.jsonl --model openai:gpt-4o-mini --limit 50 --trials 3 --temperature 0.7
+    callmark run runs/base --resume
+    """
+    from msgspec import structs
+
+    from callmark.analysis.summary import SHOWN
+    from callmark.config import read_config
+    from callmark.models.keys import Keys
+    from callmark.reporting.progress import watching
+    from callmark.running.asking import Budget
+    from callmark.running.cache import Cache
+    from callmark.running.graded_run import How
+    from callmark.running.model_run import Cases, ModelRuns
+
+    refuse_rejects_alone(reading)
+    refuse_same_file(file=cases, rejects=reading.rejects)
+    settings = read_config(config)
+    grading = structs.replace(settings.grading, suites=suites) if suites else settings.grading
+    keys = Keys.here()
+    which = Cases(cases, reading.dialect, reading.tools, limit, trials or 1)
+    chosen = [_chosen(spec, settings.models, asking) for spec in models]
+    if os.path.isdir(cases):
+        which, chosen, out, name = _begun(cases, which, chosen, asking, resume=resume, given=(out, name))
+    if not chosen:
+        raise BadInput("--model is missing: who should be asked?", "callmark run --list-models shows what there is.")
+    if max_cost is not None and (unpriced := [model.model for _, model in chosen if model.price is None]):
+        raise BadInput(
+            f"--max-cost needs a price, and {keys.hide(unpriced[0])} has none",
+            "Give one in callmark.toml: [models.NAME] price = { input = 0.15, output = 0.6 } for a million tokens.",
+        )
+    with reading.reader() as reader:
+        how = How(1, reader.on_bad, intervals=None if as_json else SHOWN)
+        runs = ModelRuns(which, chosen, grading, keys, out=out or OUT, name=name, resume=resume, how=how)
+        cache = None if no_cache else Cache()
+        if cache is not None and cache.problem:
+            say(f"callmark: {keys.hide(cache.problem)}.")
+        try:
+            with watching() as watch:
+                runs.ask(cache=cache, budget=Budget(max_cost, max_tokens_total), watch=watch)
+        except KeyboardInterrupt:
+            _say_how_to_go_on(runs)
+            raise
+        asked = runs.grade()
+    return _shown(asked, as_json=as_json)
+
+
+def _chosen(spec: str, named: "dict[str, ModelSettings]", given: dict[str, Any]) -> "tuple[str | None, ModelSettings]":
+    """The model that a spec or a name from callmark.toml means, with what the command line says of it."""
+    from msgspec import structs
+
+    from callmark.models.model import ModelSettings
+
+    label = spec if spec in named else None
+    found = named.get(spec) or ModelSettings(model=spec)
+    if label is None and ":" not in spec and named:
+        from callmark.wording import nearest
+
+        raise BadInput(f"there is no model called {spec!r}{nearest(spec, named)}", f"callmark.toml has {', '.join(named)}.")
+    said = {key: value for key, value in given.items() if value is not None and key in ModelSettings.__struct_fields__}
+    for key in ("params", "tool_choice", "tools_in_prompt"):
+        said.pop(key, None)
+    if given["constrained"] or given["tools_in_prompt"]:
+        said["tools_in_prompt"] = "constrained" if given["constrained"] else "free"
+    if given["tool_choice"] is not None:
+        said["tool_choice"] = _tool_choice(given["tool_choice"])
+    if given["params"]:
+        said["params"] = {**found.params, **dict(map(_param, given["params"]))}
+    return label, structs.replace(found, **said)
+
+
+def _tool_choice(given: str) -> str | dict[str, Any]:
+    return given if given in _PLAIN_CHOICES else {"type": "function", "function": {"name": given}}
+
+
+def _param(given: str) -> tuple[str, Any]:
+    import json
+
+    name, separator, value = given.partition("=")
+    if not separator or not name:
+        raise BadInput(f"--param {given} is not NAME=VALUE")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def _begun(
+    run: str,
+    which: "Cases",
+    chosen: "Sequence[tuple[str | None, ModelSettings]]",
+    asking: dict[str, Any],
+    *,
+    resume: bool,
+    given: tuple[str | None, str | None],
+) -> "tuple[Cases, list[tuple[str | None, ModelSettings]], str, str]":
+    """What a run that was begun was about; whatever is given besides must be the same, which is seen to when it goes on."""
+    from msgspec import structs
+
+    from callmark.running.folder import RunFolder
+    from callmark.running.model_run import Cases
+
+    folder = RunFolder(run)
+    before = folder.read()
+    if not resume:
+        raise BadInput(f"{run} is a run: --resume goes on with it", "callmark grade RUN grades one again.")
+    if any(given):
+        raise BadInput(f"{run} is a run that is gone on with where it stands: -o and --name cannot be given with it")
+    if before.asked is None:
+        raise BadInput(f"{run} was made of a file of predictions: there is no model to go on asking")
+    if len(chosen) > 1:
+        raise BadInput(f"{run} is the run of one model, {len(chosen)} were given")
+    if before.asked.secret and not chosen:
+        raise BadInput(f"{run}: the address of its model had something secret in it, which is not kept", "Give it again with --model.")
+    asked = before.asked
+    label, model = chosen[0] if chosen else _chosen_again(asked.model, asking)
+    dataset = before.dataset
+    cases = Cases(
+        folder.to_here(dataset.path),
+        which.dialect or dataset.dialect,
+        which.tools or (folder.to_here(dataset.tools) if dataset.tools else None),
+        dataset.limit if which.limit is None else which.limit,
+        asked.trials if which.trials == 1 else which.trials,
+    )
+    path = folder.path.resolve()
+    model = structs.replace(model, price=model.price or asked.model.price)
+    return cases, [(label or asked.label, model)], os.path.relpath(path.parent), path.name
+
+
+def _chosen_again(model: "ModelSettings", asking: dict[str, Any]) -> "tuple[str | None, ModelSettings]":
+    return None, _chosen("again", {"again": model}, asking)[1]
+
+
+def _say_how_to_go_on(runs: "ModelRuns") -> None:
+    from callmark.reporting.safety import one_line
+    from callmark.wording import counted
+
+    for run in runs.runs:
+        asked = run.info.asked
+        if asked is not None and run.info.status != "complete":
+            say(f"callmark: {asked.answers:,} of {counted(asked.questions, 'answer')} kept. To go on:")
+            say(f"callmark run {one_line(str(run.folder), 200)} --resume")
+
+
+def _shown(asked: "list[Asked]", *, as_json: bool) -> int:
+    from callmark.reporting.models_view import show_asked
+    from callmark.reporting.terminal import console
+
+    if as_json:
+        import msgspec
+
+        click.echo(
+            msgspec.json.encode(
+                [
+                    {"run": str(one.folder), "info": one.graded.info, "summary": one.graded.summary}
+                    if one.graded
+                    else {"run": str(one.folder)}
+                    for one in asked
+                ]
+            )
+        )
+    else:
+        show_asked(console(), asked)
+    finished = all(one.graded and not one.graded.summary.errors and not one.info.stopped for one in asked)
+    return 0 if finished else WITH_ERRORS

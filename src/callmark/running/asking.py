@@ -1,0 +1,146 @@
+"""Asking a model every question: so many at a time, again where that may help, each answer handed over as it comes.
+
+What is not the model's doing becomes a prediction with an `error` after the last try. Where nothing was ever answered and an error says
+that no other question will fare better, no more are asked. A budget that is used up ends the asking; what is in flight is waited for,
+as it has to be paid for anyway. Cancelling stops at once, and loses what is in flight.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+
+from callmark.models.model import Model, ModelSettings, NoReply, Price, Question, Reply
+from callmark.running.cache import Cache, Kept, key_of
+from callmark.running.pace import MOST_PATIENT, Pace, backoff
+from callmark.types import Prediction, Spent
+
+_MILLION = 1_000_000
+_FEW = 2  # tries again where nobody has answered yet, and perhaps nobody is there
+_TURNS = 64  # replies without waiting after which others get a chance to run
+
+Record = Callable[[Question, Prediction], None]
+
+
+class Budget(Struct):
+    """What may be spent, and what has been; shared by all models of a run."""
+
+    most_cost: float | None = None
+    most_tokens: int | None = None
+    cost: float = 0.0
+    tokens: int = 0
+
+    def add(self, spent: Spent | None) -> None:
+        if spent is not None:
+            self.cost += spent.cost
+            self.tokens += spent.input_tokens + spent.output_tokens
+
+    @property
+    def reached(self) -> str:
+        """Which limit was reached, in words; empty while there is something left."""
+        if self.most_cost is not None and self.cost >= self.most_cost:
+            return f"--max-cost {self.most_cost:g} was reached"
+        if self.most_tokens is not None and self.tokens >= self.most_tokens:
+            return f"--max-tokens-total {self.most_tokens:,} was reached"
+        return ""
+
+
+class Asking:
+    """One model, and what has come of asking it so far. `stopped` says why not everything was asked, if that is so."""
+
+    def __init__(self, model: Model, settings: ModelSettings, record: Record, *, cache: Cache | None = None, budget: Budget | None = None):
+        self.model = model
+        self.settings = settings
+        self.stopped = ""
+        self.hopeless = False
+        self.answers = self.errors = self.remembered = 0
+        self.pace = Pace(settings.concurrency or model.concurrency, settings.rpm)
+        self._record = record
+        self._cache = cache
+        self._budget = budget or Budget()
+
+    async def ask_all(self, questions: Iterator[Question]) -> None:
+        """Ask every question; they are taken as they are needed."""
+        async with self.model, asyncio.TaskGroup() as group:
+            for _ in range(self.pace.at_once):
+                group.create_task(self._work(questions))
+
+    async def _work(self, questions: Iterator[Question]) -> None:
+        asked = 0
+        while not self.stopped and (question := next(questions, None)) is not None:
+            prediction = self._remembered(question) or await self._asked(question)
+            if prediction is None:
+                return
+            if prediction.error:
+                self.errors += 1
+            else:
+                self.answers += 1
+            self._budget.add(prediction.spent)
+            self._record(question, prediction)
+            self.stopped = self.stopped or self._budget.reached
+            asked += 1
+            if asked % _TURNS == 0:
+                await asyncio.sleep(0)
+
+    def _remembered(self, question: Question) -> Prediction | None:
+        key = self._key(question)
+        kept = self._cache.get(key) if self._cache and key else None
+        if kept is None:
+            return None
+        self.remembered += 1
+        return _prediction(question, kept.reply, kept.seconds, 1, self.settings.price)
+
+    async def _asked(self, question: Question) -> Prediction | None:
+        """The prediction; None where the asking was stopped before there was one."""
+        loop = asyncio.get_running_loop()
+        attempt = 0
+        while True:
+            turn = await self.pace.take()
+            if self.stopped:
+                self.pace.failed(turn)
+                return None
+            attempt += 1
+            began = loop.time()
+            try:
+                reply = await self.model.ask(question)
+            except NoReply as error:
+                seconds = loop.time() - began
+                self.pace.failed(turn, crowded=error.crowded, wait=error.wait)
+                if self._is_last(error, attempt):
+                    said = str(error) if attempt == 1 else f"{error} ({attempt} tries)"
+                    spent = Spent(round(seconds, 6), attempts=attempt)
+                    return Prediction(question.case.id, question.trial, error=said, spent=spent)
+                await asyncio.sleep(max(backoff(attempt), error.wait or 0.0))
+            except BaseException:
+                self.pace.failed(turn)
+                raise
+            else:
+                seconds = round(loop.time() - began, 6)
+                self.pace.answered(turn)
+                self._keep(question, Kept(reply, seconds))
+                return _prediction(question, reply, seconds, attempt, self.settings.price)
+
+    def _is_last(self, error: NoReply, attempt: int) -> bool:
+        alone = error.hopeless and not self.answers
+        tries = 1 + (min(self.settings.retries, _FEW) if alone else self.settings.retries)
+        last = not error.again or attempt >= tries or (error.wait or 0.0) > MOST_PATIENT
+        if last and alone and not self.stopped:
+            self.stopped, self.hopeless = str(error), True
+        return last
+
+    def _key(self, question: Question) -> bytes | None:
+        if self._cache is None:
+            return None
+        fingerprint = self.model.fingerprint(question)
+        return None if fingerprint is None else key_of(fingerprint, question.trial, self.settings.parse)
+
+    def _keep(self, question: Question, kept: Kept) -> None:
+        key = self._key(question)
+        if self._cache and key:
+            self._cache.put(key, kept)
+
+
+def _prediction(question: Question, reply: Reply, seconds: float, attempts: int, price: Price | None) -> Prediction:
+    cost = (reply.input_tokens * price.input + reply.output_tokens * price.output) / _MILLION if price else 0.0
+    spent = Spent(seconds, reply.input_tokens, reply.output_tokens, cost, attempts)
+    return Prediction(question.case.id, question.trial, reply.calls, reply.text, reply.thinking, "", reply.finish, spent)

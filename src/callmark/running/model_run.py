@@ -1,0 +1,311 @@
+"""Models asked at every decision point: prepared, asked, graded; each model's run in a folder of its own.
+
+Nothing is asked before everything is known to fit: the models open, the cases read, ids of their own. A run that was interrupted or killed
+is gone on with: what has an answer is not asked again, what ended in an error is. A dataset or a setting that shapes answers and is not
+what it was then raises `BadInput` that says what changed. Scenarios raise it too: they are for simulated users.
+"""
+
+import asyncio
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+from msgspec import Struct, structs
+
+from callmark.calls.strict import scrub
+from callmark.errors import BadInput
+from callmark.formats.dataset import digest_of
+from callmark.grading.grader import Grader
+from callmark.grading.suites import Settings
+from callmark.models.keys import Keys
+from callmark.models.model import Model, ModelSettings, Question
+from callmark.models.opening import open_model, sends_requests
+from callmark.models.prompts import dropped_trailing
+from callmark.running.asking import Asking, Budget
+from callmark.running.cache import Cache
+from callmark.running.folder import (
+    CASES,
+    PREDICTIONS,
+    TOOLS,
+    AskedInfo,
+    DatasetInfo,
+    PredictionsInfo,
+    RunFolder,
+    RunInfo,
+    Status,
+    discard,
+    folder_name,
+    is_run,
+    new_folder,
+)
+from callmark.running.graded_run import GradedRun, How, grade_again, kept
+from callmark.running.grading import Work, each_case, survey
+from callmark.running.journal import Journal
+from callmark.types import Prediction
+
+_SHAPING = ("model", "temperature", "tool_choice", "params", "tools_in_prompt", "trailing_assistant", "parse", "base_url")
+
+
+class Watch(Protocol):
+    """Who is told how it goes."""
+
+    def begin(self, label: str, *, done: int, total: int) -> None: ...
+
+    def came(self, label: str, prediction: Prediction, score: float | None) -> None: ...
+
+
+class Cases(Struct, frozen=True):
+    """Which cases to ask about: a file, how it is read, the first so many of them, each so many times."""
+
+    path: str
+    dialect: str | None = None
+    tools: str | None = None
+    limit: int | None = None
+    trials: int = 1
+
+
+class Asked(Struct, frozen=True):
+    """One model's run. `graded` is None where nothing came back that could be graded."""
+
+    folder: RunFolder
+    info: AskedInfo
+    graded: GradedRun | None
+
+
+class _Run(Struct):
+    """One model and its folder, on the way."""
+
+    label: str
+    model: Model
+    settings: ModelSettings
+    prompted: bool
+    folder: RunFolder
+    is_new: bool
+    info: RunInfo
+    asking: Asking | None = None
+
+
+class ModelRuns:
+    """The runs of several models over the same cases."""
+
+    def __init__(
+        self,
+        cases: Cases,
+        models: Sequence[tuple[str | None, ModelSettings]],
+        grading: Settings,
+        keys: Keys,
+        *,
+        out: str = "runs",
+        name: str | None = None,
+        resume: bool = False,
+        how: How | None = None,
+    ) -> None:
+        """Open the models, read the cases, make the folders. Each model has the name it is configured under, or None."""
+        self._grading = grading
+        self._how = how or How()
+        Grader(grading)  # a suite that does not exist is refused before anything is read
+        opened = [(label, settings, *open_model(settings, keys)) for label, settings in models]
+        labels = [label or model.label for label, _, model, _ in opened]
+        for label in labels:
+            if labels.count(label) > 1:
+                raise BadInput(f"two models are called {scrub(label)}", "Give them names of their own in callmark.toml: [models.NAME].")
+        made = time.strftime("%Y-%m-%dT%H-%M")
+        if resume and name is None:
+            raise BadInput(
+                "--resume needs to know which run to go on with", "Give its folder, callmark run runs/NAME --resume, or its --name."
+            )
+        folders: list[tuple[RunFolder, bool]] = []
+        try:
+            for label in labels:
+                own = name if name is None or len(labels) == 1 else folder_name(f"{name}-{label}")
+                folders.append(_folder(out, own, f"{label}-{made}", resume=resume))
+            self._work, dataset, self._cut, self.cases = _read(cases, [folder for folder, _ in folders], grading, self._how)
+            self.runs = [
+                _Run(
+                    label,
+                    model,
+                    settings,
+                    sends_requests(spec),
+                    folder,
+                    is_new,
+                    RunInfo(
+                        scrub(folder.path.resolve().name),
+                        version("callmark"),
+                        made,
+                        structs.replace(dataset, path=folder.from_here(self._path(cases, folder))),
+                        PredictionsInfo(name=label),
+                        grading,
+                        asked=AskedInfo(
+                            label, _without_keys(settings, spec.shown, keys), cases.trials, spec.secret, self.cases * cases.trials
+                        ),
+                    ),
+                )
+                for label, (_, settings, model, spec), (folder, is_new) in zip(labels, opened, folders, strict=True)
+            ]
+            for run in self.runs:
+                if not run.is_new:
+                    before = run.folder.read()
+                    _refuse_changed(run.folder, before, run.info)
+                    run.info = structs.replace(run.info, made=before.made)
+        except BaseException:
+            for folder, is_new in folders:
+                if is_new:
+                    discard(folder)
+            raise
+
+    def ask(self, *, cache: Cache | None, budget: Budget, watch: Watch | None = None) -> None:
+        """Ask everything that has no answer yet. `KeyboardInterrupt` passes through, once everything is written down."""
+        try:
+            asyncio.run(self._ask(cache, budget, watch))
+        except BaseExceptionGroup as group:
+            raise _first(group) from None
+        finally:
+            if cache is not None:
+                cache.close()
+
+    def grade(self) -> list[Asked]:
+        """Grade what came back, run by run. Where not one model answered at all, and it is known why, that is raised instead."""
+        answered = [run for run in self.runs if run.info.asked and run.info.asked.answers]
+        hopeless = [run for run in self.runs if run.asking and run.asking.hopeless]
+        if hopeless and not answered:
+            folder = hopeless[0].folder
+            raise BadInput(hopeless[0].asking.stopped if hopeless[0].asking else "", f"When that is mended: callmark run {folder} --resume")
+        return [self._graded(run) for run in self.runs]
+
+    def _graded(self, run: _Run) -> Asked:
+        asked = run.info.asked
+        assert asked is not None
+        if not asked.answers + asked.errors:
+            return Asked(run.folder, asked, None)
+        return Asked(run.folder, asked, grade_again(run.folder, self._grading, how=self._how))
+
+    async def _ask(self, cache: Cache | None, budget: Budget, watch: Watch | None) -> None:
+        async with asyncio.TaskGroup() as group:
+            for run in self.runs:
+                group.create_task(self._ask_one(run, cache, budget, watch))
+
+    async def _ask_one(self, run: _Run, cache: Cache | None, budget: Budget, watch: Watch | None) -> None:
+        asked = run.info.asked
+        assert asked is not None
+        if run.is_new:
+            run.folder.write(structs.replace(run.info, status="running"))
+        with Journal(run.folder.file(PREDICTIONS)) as journal:
+            done: set[tuple[str, int]] = set()
+            for prediction in journal:
+                budget.add(prediction.spent)
+                if not prediction.error:
+                    done.add((prediction.case, prediction.trial))
+            asked.answers = len(done)
+            self._say(run, "running")
+            if watch:
+                watch.begin(run.label, done=len(done), total=asked.questions)
+            grader = Grader(self._grading) if watch else None
+
+            def record(question: Question, prediction: Prediction) -> None:
+                journal.add(prediction)
+                if watch and grader:
+                    grade = grader.record(question.case, [prediction])[0]
+                    watch.came(run.label, prediction, next(iter(grade.metrics.values()), None))
+
+            run.asking = Asking(run.model, run.settings, record, cache=cache, budget=budget)
+            status: Status = "interrupted"
+            try:
+                await run.asking.ask_all(self._questions(run, asked, done))
+                status = "stopped" if run.asking.stopped else "complete"
+            finally:
+                asked.answers += run.asking.answers
+                asked.errors = run.asking.errors
+                asked.remembered = run.asking.remembered
+                asked.stopped = run.asking.stopped
+                self._say(run, status)
+
+    def _questions(self, run: _Run, asked: AskedInfo, done: set[tuple[str, int]]) -> Iterator[Question]:
+        for at, case in each_case(self._work, cut=self._cut):
+            if run.prompted and dropped_trailing(case, run.settings):
+                asked.trailing += 1
+            for trial in range(asked.trials):
+                if (case.id, trial) not in done:
+                    yield Question(case, trial, at)
+
+    def _say(self, run: _Run, status: Status) -> None:
+        run.info = structs.replace(run.info, status=status)
+        run.folder.write(run.info)
+
+    def _path(self, cases: Cases, folder: RunFolder) -> str:
+        return self._work.path if self._work.path == cases.path else folder.file(CASES)
+
+
+def _folder(out: str, name: str | None, default: str, *, resume: bool) -> tuple[RunFolder, bool]:
+    """The folder of a run, and whether nothing was run into it before."""
+    if name is not None and (found := Path(out, name)).is_dir():
+        begun = is_run(str(found))
+        if resume:
+            return RunFolder(found), not begun
+        if begun:
+            raise BadInput(f"there is a run in {scrub(str(found))} already", "--resume goes on with it; or choose another --name.")
+    return new_folder(out, name, default=default), True
+
+
+def _read(cases: Cases, folders: Sequence[RunFolder], grading: Settings, how: How) -> tuple[Work, DatasetInfo, bool, int]:
+    """What there is to ask, what is known of its file, whether it is cut into decision points, and how many there are."""
+    first = folders[0]
+    if (cases.path, cases.tools).count("-") > 1:
+        raise BadInput("standard input can be read once, it stands there twice")
+    file = kept(cases.path, first.file(CASES))
+    tools = kept(cases.tools, first.file(TOOLS)) if cases.tools else None
+    for folder in folders[1:]:
+        if file != cases.path:
+            shutil.copyfile(file, folder.file(CASES))
+        if tools != cases.tools and tools:
+            shutil.copyfile(tools, folder.file(TOOLS))
+    called = "standard input" if file != cases.path else None
+    work = Work(file, grading, {}, False, cases.dialect, tools, how.on_bad is not None, called, cases.limit)
+    ended, seen = survey(work, on_bad=how.on_bad)
+    name = called or scrub(cases.path)
+    if ended.scenarios:
+        raise BadInput(f"{name} holds scenarios: a user has to be simulated for them", "callmark run asks at decision points.")
+    if not seen:
+        raise BadInput(f"{name} has no call in it: there is nothing to ask")
+    dataset = DatasetInfo(name, "", ended.digest, ended.dialect, "decision points", ended.cut, mended=ended.mended, limit=cases.limit)
+    if tools:
+        dataset = structs.replace(dataset, tools=first.from_here(tools), tools_digest=digest_of(tools))
+    return work, dataset, ended.cut, len(seen)
+
+
+def _without_keys(settings: ModelSettings, shown: str, keys: Keys) -> ModelSettings:
+    text = msgspec.json.encode(structs.replace(settings, model=shown))
+    return msgspec.json.decode(keys.hide_bytes(text), type=ModelSettings)
+
+
+def _refuse_changed(folder: RunFolder, before: RunInfo, now: RunInfo) -> None:
+    """Refuse to go on with a run whose answers would not belong together with those of before."""
+    if before.asked is None or now.asked is None:
+        raise BadInput(f"{folder} was made of a file of predictions: there is no model to go on asking")
+    pairs = [(name, getattr(before.asked.model, name), getattr(now.asked.model, name)) for name in _SHAPING]
+    pairs += [("trials", before.asked.trials, now.asked.trials), ("limit", before.dataset.limit, now.dataset.limit)]
+    for name, then, today in pairs:
+        if then != today:
+            raise BadInput(
+                f"{folder} was begun with {name} {_word(then)}, now it is {_word(today)}: the answers would not belong together",
+                "Leave it as it was, or choose another --name.",
+            )
+    for what, then, today in (
+        (before.dataset.name, before.dataset.digest, now.dataset.digest),
+        ("the file of tools", before.dataset.tools_digest, now.dataset.tools_digest),
+    ):
+        if then != today:
+            raise BadInput(f"{what} has changed since {folder} was begun: the answers would not belong together", "Choose another --name.")
+
+
+def _word(value: object) -> str:
+    return "not given" if value in (None, "", {}) else scrub(msgspec.json.encode(value).decode())
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first of several things that went wrong at once."""
+    found = group.exceptions[0]
+    return _first(found) if isinstance(found, BaseExceptionGroup) else found
