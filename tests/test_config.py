@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from callmark.config import read_settings
+from callmark.config import read_config, read_settings
 from callmark.errors import BadInput
 from callmark.grading.suites import Settings
+from callmark.models.model import ModelSettings, Price
 
 FULL = """
 suites = ["call", "process"]
@@ -75,3 +76,58 @@ def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(BadInput, match="is not UTF-8"):
         read_settings(str(tmp_path / "x.toml"))
+
+
+MODELS = """
+threshold = 0.5
+
+[models.base]
+model = "vllm:base@http://localhost:8000"
+temperature = 0
+params = { seed = 7, stop = ["\\n"] }
+
+[models.tuned]
+model = "openai:gpt-4.1-mini"
+price = { input = 0.4, output = 1.6 }
+api_key_env = "MY_KEY"
+concurrency = 4
+rpm = 30
+tools_in_prompt = "free"
+"""
+
+
+def test_models_have_names_and_settings(tmp_path: Path) -> None:
+    (tmp_path / "callmark.toml").write_text(MODELS)
+    found = read_config(str(tmp_path / "callmark.toml"))
+    assert found.grading.threshold == 0.5
+    assert found.models == {
+        "base": ModelSettings("vllm:base@http://localhost:8000", temperature=0, params={"seed": 7, "stop": ["\n"]}),
+        "tuned": ModelSettings(
+            "openai:gpt-4.1-mini", tools_in_prompt="free", price=Price(0.4, 1.6), api_key_env="MY_KEY", concurrency=4, rpm=30
+        ),
+    }
+
+
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("models = 1", "models is 1, tables were expected"),
+        ("[models]\nbase = 'openai:x'", "models.base is 'openai:x', a table was expected"),
+        ("[models.base]\ntemperature = 0", "models.base has no model"),
+        ("[models.base]\nmodel = 'x:y'\napi_key = 'sk-123'", "models.base.api_key: a key does not belong in a file"),
+        ("[models.base]\nmodel = 'x:y'\ntemprature = 0", "models.base: there is no key called 'temprature'. Did you mean temperature?"),
+        ("[models.base]\nmodel = 'x:y'\ntemperature = 'hot'", "models.base: temperature is text, a number was expected"),
+        ("[models.base]\nmodel = 'x:y'\nconcurrency = 0", "models.base: concurrency is 0, at least 1 was expected"),
+        ("[models.base]\nmodel = 'x:y'\nrpm = 0", "models.base: rpm is 0, more than 0 was expected"),
+        ("[models.base]\nmodel = 'x:y'\ntimeout = -1", "models.base: timeout is -1, more than 0 was expected"),
+        ("[models.base]\nmodel = 'x:y'\nprice = 3", "models.base: price is a number, an object was expected"),
+        ("[models.base]\nmodel = 'x:y'\nprice = { input = -1, output = 1 }", "models.base: a price is below 0"),
+        ("[model.base]\nmodel = 'x:y'", "there is no key called 'model'. Did you mean models?"),
+    ],
+)
+def test_what_is_wrong_with_a_model_is_said_by_its_name(tmp_path: Path, text: str, sentence: str) -> None:
+    (tmp_path / "callmark.toml").write_text(text)
+    with pytest.raises(BadInput) as told:
+        read_config(str(tmp_path / "callmark.toml"))
+    assert sentence in str(told.value)
+    assert "sk-123" not in str(told.value) + told.value.hint

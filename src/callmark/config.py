@@ -117,7 +117,7 @@ def _model_of(name: str, given: Any) -> ModelSettings:
     try:
         found = msgspec.convert(_without_dates(given), ModelSettings)
     except msgspec.ValidationError as error:
-        raise BadInput(f"{where}: {field_problem(str(error)).replace(', float was expected', ', a number was expected')}") from None
+        raise BadInput(f"{where}: {field_problem(str(error))}") from None
     check_model(found, where)
     return found
 
@@ -142,7 +142,7 @@ def _problem(given: Mapping[str, Any], said: str) -> str:
         for name, value in given["weights"].items():
             if isinstance(value, bool) or not isinstance(value, int | float):
                 return f"the weight of {name} is {value!r}, a number was expected"
-    return said.replace(", float was expected", ", a number was expected")
+    return said
 
 
 def _without_dates(value: Any) -> Any:

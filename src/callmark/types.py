@@ -149,12 +149,12 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
 
 
 class Spent(Struct, frozen=True, gc=False, omit_defaults=True):
-    """What an answer took: seconds of the last try, tokens, their cost where a price is known, and how often it was asked for."""
+    """What an answer took: seconds of the last try, tokens, what they cost (None: no price is known), how often it was asked for."""
 
     seconds: float = 0.0
     input_tokens: int = 0
     output_tokens: int = 0
-    cost: float = 0.0
+    cost: float | None = None
     attempts: int = 1
 
 

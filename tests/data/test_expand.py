@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 import callmark
+from callmark.data.expand import cases_of
 from callmark.errors import BadInput
+from callmark.types import Case, Conversation, Message
 from tests.rows import WEATHER, assistant, call, result, row, user, write_rows
 
 
@@ -170,3 +172,27 @@ def test_oddly_spaced_rows_and_the_item_wrapper_are_cut_alike(tmp_path: Path) ->
     array.write_text(json.dumps([talk], indent=4))
     callmark.write(callmark.expand(callmark.load(array)), tmp_path / "y.jsonl")
     assert plain == spaced == wrapped == json.loads((tmp_path / "y.jsonl").read_text())
+
+
+TALK = Conversation("t", (Message("user", "Bonn?"), Message("assistant", "", (callmark.Call("f", {"a": 1}),))))
+POINT, SCENARIO = Case("p", expected=(callmark.Call("f"),)), Case("s", instructions="Say hello.")
+
+
+def test_decision_points_are_taken_as_they_are_and_conversations_are_cut() -> None:
+    assert [case.id for case in cases_of([POINT, POINT])] == ["p", "p"]
+    assert [case.id for case in cases_of([TALK])] == ["t:1"]
+    assert list(cases_of([])) == []
+
+
+@pytest.mark.parametrize(
+    "rows, sentence",
+    [
+        ([POINT, TALK], "t is a conversation, a decision point was expected"),
+        ([POINT, SCENARIO], "s is a scenario, a decision point was expected"),
+        ([SCENARIO], "s is a scenario, a decision point was expected"),
+        ([TALK, POINT], "p is a decision point already"),
+    ],
+)
+def test_what_cannot_be_asked_together_is_refused(rows: list[Conversation], sentence: str) -> None:
+    with pytest.raises(BadInput, match=sentence):
+        list(cases_of(rows))

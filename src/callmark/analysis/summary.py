@@ -65,7 +65,7 @@ class Usage(Struct, frozen=True):
     slow_seconds: float  # the 95th percentile
     input_tokens: int
     output_tokens: int
-    cost: float
+    cost: float | None
     asked_again: int
 
 
@@ -103,7 +103,7 @@ class Tally:
         self._error_texts: Counter[str] = Counter()
         self._seconds = array("d")
         self._input_tokens = self._output_tokens = self._asked_again = 0
-        self._cost = 0.0
+        self._cost: float | None = None
 
     def add(self, grade: Graded) -> None:
         """Count one grade. Those of one case, its trials, stand together."""
@@ -160,7 +160,8 @@ class Tally:
         self._seconds.append(spent.seconds)
         self._input_tokens += spent.input_tokens
         self._output_tokens += spent.output_tokens
-        self._cost += spent.cost
+        if spent.cost is not None:
+            self._cost = spent.cost + (self._cost or 0.0)
         self._asked_again += spent.attempts - 1
 
     def _usage(self) -> Usage | None:

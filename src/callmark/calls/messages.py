@@ -84,6 +84,11 @@ _NAMES = {
     "str": "text",
     "object": "an object",
     "str | null": "text",
+    "float": "a number",
+    "float | null": "a number",
+    "int": "a number",
+    "int | null": "a number",
+    "object | null": "an object",
     "int | str | null": "text",
 }
 _KINDS = {

@@ -18,13 +18,18 @@ STEPS = (
     ),
     ("Make every call its own test.", "expand {folder}/good.jsonl -o {folder}/eval.jsonl --abstain"),
     ("One such test: given the talk so far, which call comes next?", "show {folder}/eval.jsonl --row 2"),
+    (
+        "Ask three models. These are imitations that make mistakes of known kinds at known rates; a real one is asked in the same way.",
+        "run {folder}/eval.jsonl -o {folder}/runs --model scripted:perfect --model scripted:hasty --model scripted:forgetful",
+    ),
 )
 
 
 @click.command(name="demo", short_help="See it work, offline, with no file at hand.")
 @click.option("-o", "--out", metavar="DIR", default="callmark-demo", show_default=True, help="Where its files go.")
 def command(out: str) -> None:
-    """Statistics, lint, filter and decision points of a small hotel's front desk, each step with the command that you would type.
+    """Statistics, lint, filter and decision points of a small hotel's front desk, and three imitated models that are asked and graded; each
+    step with the command that you would type.
 
     \b
     callmark demo

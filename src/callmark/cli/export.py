@@ -1,14 +1,18 @@
-"""`callmark export`: what others take: so far the grader."""
+"""`callmark export`: what others take: the grader, the file of a batch."""
 
 import click
 
+from callmark.cli.asking import AskingOptions, asking_options
+from callmark.cli.reading import ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file, tracked
 
-@click.group(name="export", short_help="Write what others take: the grader as one file.")
+
+@click.group(name="export", short_help="Write what others take: the grader as one file, a batch of requests.")
 def command() -> None:
     """Write what others take.
 
     \b
     callmark export grader -o grader.py
+    callmark export batch eval.jsonl --model openai:gpt-4.1-mini -o batch.jsonl
     """
 
 
@@ -29,3 +33,38 @@ def grader(out: str) -> None:
     write_lines(out, source.rstrip("\n").encode().split(b"\n"))
     if out != "-":
         click.echo(f"{source.count(chr(10)):,} lines → {safe(out)}   (grade(sample, item) -> float)")
+
+
+@command.command(short_help="The requests of a run as the file that OpenAI's and Azure's batch APIs take.")
+@click.argument("cases", metavar="EVAL")
+@click.option("-o", "--out", metavar="OUT", required=True, help="Where the requests go; - is standard output.")
+@click.option("-m", "--model", "word", metavar="SPEC", required=True, help="openai:NAME, azure:DEPLOYMENT, or a name from callmark.toml.")
+@click.option("--limit", metavar="N", type=click.IntRange(min=1), help="The first N decision points only.")
+@click.option("--config", metavar="FILE", help="callmark.toml; the current folder's if not given.")
+@asking_options()
+@reading_options()
+def batch(cases: str, out: str, word: str, limit: int | None, config: str | None, asking: AskingOptions, reading: ReadingOptions) -> None:
+    """Write a request for each decision point, under the id of its case. What comes back is graded with
+    `callmark grade EVAL --predictions OUTPUT --predictions ERRORS`.
+
+    \b
+    callmark export batch eval.jsonl --model openai:gpt-4.1-mini -o batch.jsonl
+    """
+    from itertools import islice
+
+    from callmark.config import read_config
+    from callmark.data.expand import cases_of
+    from callmark.formats import write_lines
+    from callmark.models.keys import Keys
+    from callmark.models.specs import read_spec
+    from callmark.reporting.safety import safe
+    from callmark.running.batch import batch_lines
+
+    refuse_rejects_alone(reading)
+    refuse_same_file(file=cases, out=out, rejects=reading.rejects)
+    _, settings = asking.model(word, read_config(config).models)
+    with reading.reader() as reader:
+        found = cases_of(tracked(reader.open(cases)))
+        count = write_lines(out, batch_lines(islice(found, limit), read_spec(settings.model, Keys.here()), settings))
+    if out != "-":
+        click.echo(f"{count:,} requests → {safe(out)}")

@@ -22,7 +22,9 @@ WITH_ERRORS = 3  # exit status
 
 @click.command(name="grade", short_help="Grade predictions, call by call: numbers, faults, the weakest tools.")
 @click.argument("cases", metavar="EVAL|RUN")
-@click.option("-p", "--predictions", metavar="FILE", help="What the model answered, a row a case, by id or in order.")
+@click.option(
+    "-p", "--predictions", multiple=True, metavar="FILE", help="What the model answered, a row a case, by id or in order. May be repeated."
+)
 @click.option(
     "--suite", "suites", multiple=True, metavar="NAME", help="call, schema, process, or your own as module:name. May be repeated."
 )
@@ -35,7 +37,7 @@ WITH_ERRORS = 3  # exit status
 @reading_options()
 def command(
     cases: str,
-    predictions: str | None,
+    predictions: tuple[str, ...],
     suites: tuple[str, ...],
     parse: str | None,
     out: str | None,
@@ -67,8 +69,15 @@ def command(
         settings = structs.replace(settings, suites=suites)
     with reading.reader() as reader, _bar() as on_block:
         how = How(jobs, reader.on_bad, on_block, None if as_json else SHOWN)
-        if is_run(cases) or (predictions is None and os.path.isdir(cases)):
-            given = {"predictions": predictions, "parse": parse, "out": out, "name": name, "from": reading.dialect, "tools": reading.tools}
+        if is_run(cases) or (not predictions and os.path.isdir(cases)):
+            given = {
+                "predictions": predictions or None,
+                "parse": parse,
+                "out": out,
+                "name": name,
+                "from": reading.dialect,
+                "tools": reading.tools,
+            }
             folder = RunFolder(cases)
             before = folder.read()
             _refuse_with_run(cases, given)
@@ -76,11 +85,12 @@ def command(
                 refuse_same_file(file=file, rejects=reading.rejects)
             _say_what_changed(settings, before.settings)
             run = grade_again(folder, settings, how=how)
-        elif predictions is None:
+        elif not predictions:
             raise BadInput(f"--predictions FILE is missing: what should {cases} be graded against?", "callmark grade --help has examples.")
         else:
             refuse_same_file(file=cases, rejects=reading.rejects)
-            refuse_same_file(file=predictions, rejects=reading.rejects)
+            for file in predictions:
+                refuse_same_file(file=file, rejects=reading.rejects)
             run = grade_file(
                 cases,
                 predictions,
@@ -104,7 +114,7 @@ def command(
     return WITH_ERRORS if run.summary.errors else 0
 
 
-def _refuse_with_run(run: str, given: Mapping[str, str | None]) -> None:
+def _refuse_with_run(run: str, given: Mapping[str, object]) -> None:
     """Refuse what a run has settled already."""
     for name, value in given.items():
         if value is not None:

@@ -2,20 +2,18 @@
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from callmark.calls.parsing import Dialect
+from callmark.cli.asking import AskingOptions, Named, asking_options
 from callmark.cli.grade import OUT, WITH_ERRORS
 from callmark.cli.reading import ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file, say
 from callmark.errors import BadInput
 
 if TYPE_CHECKING:
-    from callmark.models.model import ModelSettings
     from callmark.running.model_run import Asked, Cases, ModelRuns
 
-_PLAIN_CHOICES = ("auto", "required", "none")
 _POSITIVE = click.IntRange(min=1)
 _MORE_THAN_NOTHING = click.FloatRange(min=0, min_open=True)
 
@@ -50,19 +48,7 @@ def _list_models(context: click.Context, option: click.Parameter, given: bool) -
 @click.option("--rpm", metavar="N", type=_MORE_THAN_NOTHING, help="Questions a minute at most.")
 @click.option("--timeout", metavar="SECONDS", type=_MORE_THAN_NOTHING, help="Of one request; 120 if not given.")
 @click.option("--retries", metavar="N", type=click.IntRange(min=0), help="Tries again after a time-out, a 429 or a 5xx; 5 if not given.")
-@click.option("--temperature", metavar="T", type=float, help="As the model takes it.")
-@click.option("--tool-choice", metavar="CHOICE", help="auto, required, none, or the name of a tool.")
-@click.option("--param", "params", multiple=True, metavar="K=V", help="Anything else for the request; V is JSON or text. May be repeated.")
-@click.option(
-    "--tools-in-prompt", is_flag=True, help="For models without tool calling: tools in the prompt, the reply read by the parsers."
-)
-@click.option("--constrained", is_flag=True, help="The same, and the server holds the reply to a JSON schema made of the tools.")
-@click.option(
-    "--trailing-assistant",
-    type=click.Choice(("drop", "keep")),
-    help="What becomes of assistant messages that end a prompt; drop if not given.",
-)
-@click.option("--parse", type=click.Choice(get_args(Dialect)), help="How calls are written in a text reply.")
+@asking_options()
 @click.option("--max-cost", metavar="MONEY", type=_MORE_THAN_NOTHING, help="Stop when so much is spent (prices are in callmark.toml).")
 @click.option("--max-tokens-total", metavar="N", type=_POSITIVE, help="Stop when so many tokens went in and out.")
 @click.option("--resume", is_flag=True, help="Go on with a run: ask only for what has no answer yet.")
@@ -88,7 +74,8 @@ def command(
     config: str | None,
     as_json: bool,
     reading: ReadingOptions,
-    **asking: Any,
+    asking: AskingOptions,
+    **pace: Any,
 ) -> int:
     """Ask every model at every decision point: given the talk so far, which call comes next? EVAL: decision points as `expand` makes them,
     or conversations, which are cut on the way. RUN: the folder of a run, with --resume. Exit status 3: finished, but with errors.
@@ -117,9 +104,10 @@ def command(
     grading = structs.replace(settings.grading, suites=suites) if suites else settings.grading
     keys = Keys.here()
     which = Cases(cases, reading.dialect, reading.tools, limit, trials or 1)
-    chosen = [_chosen(spec, settings.models, asking) for spec in models]
+    chosen = [asking.model(word, settings.models, **pace) for word in models]
     if os.path.isdir(cases):
-        which, chosen, out, name = _begun(cases, which, chosen, asking, resume=resume, given=(out, name))
+        which, begun, out, name = _begun(cases, which, chosen, resume=resume, given=(out, name))
+        chosen = [(label, asking.over(model, **pace)) for label, model in begun]
     if not chosen:
         raise BadInput("--model is missing: who should be asked?", "callmark run --list-models shows what there is.")
     if max_cost is not None and (unpriced := [model.model for _, model in chosen if model.price is None]):
@@ -143,55 +131,14 @@ def command(
     return _shown(asked, as_json=as_json)
 
 
-def _chosen(spec: str, named: "dict[str, ModelSettings]", given: dict[str, Any]) -> "tuple[str | None, ModelSettings]":
-    """The model that a spec or a name from callmark.toml means, with what the command line says of it."""
-    from msgspec import structs
-
-    from callmark.models.model import ModelSettings
-
-    label = spec if spec in named else None
-    found = named.get(spec) or ModelSettings(model=spec)
-    if label is None and ":" not in spec and named:
-        from callmark.wording import nearest
-
-        raise BadInput(f"there is no model called {spec!r}{nearest(spec, named)}", f"callmark.toml has {', '.join(named)}.")
-    said = {key: value for key, value in given.items() if value is not None and key in ModelSettings.__struct_fields__}
-    for key in ("params", "tool_choice", "tools_in_prompt"):
-        said.pop(key, None)
-    if given["constrained"] or given["tools_in_prompt"]:
-        said["tools_in_prompt"] = "constrained" if given["constrained"] else "free"
-    if given["tool_choice"] is not None:
-        said["tool_choice"] = _tool_choice(given["tool_choice"])
-    if given["params"]:
-        said["params"] = {**found.params, **dict(map(_param, given["params"]))}
-    return label, structs.replace(found, **said)
-
-
-def _tool_choice(given: str) -> str | dict[str, Any]:
-    return given if given in _PLAIN_CHOICES else {"type": "function", "function": {"name": given}}
-
-
-def _param(given: str) -> tuple[str, Any]:
-    import json
-
-    name, separator, value = given.partition("=")
-    if not separator or not name:
-        raise BadInput(f"--param {given} is not NAME=VALUE")
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        return name, value
-
-
 def _begun(
     run: str,
     which: "Cases",
-    chosen: "Sequence[tuple[str | None, ModelSettings]]",
-    asking: dict[str, Any],
+    chosen: "Sequence[Named]",
     *,
     resume: bool,
     given: tuple[str | None, str | None],
-) -> "tuple[Cases, list[tuple[str | None, ModelSettings]], str, str]":
+) -> "tuple[Cases, list[Named], str, str]":
     """What a run that was begun was about; whatever is given besides must be the same, which is seen to when it goes on."""
     from msgspec import structs
 
@@ -211,7 +158,7 @@ def _begun(
     if before.asked.secret and not chosen:
         raise BadInput(f"{run}: the address of its model had something secret in it, which is not kept", "Give it again with --model.")
     asked = before.asked
-    label, model = chosen[0] if chosen else _chosen_again(asked.model, asking)
+    label, model = chosen[0] if chosen else (None, asked.model)
     dataset = before.dataset
     cases = Cases(
         folder.to_here(dataset.path),
@@ -223,10 +170,6 @@ def _begun(
     path = folder.path.resolve()
     model = structs.replace(model, price=model.price or asked.model.price)
     return cases, [(label or asked.label, model)], os.path.relpath(path.parent), path.name
-
-
-def _chosen_again(model: "ModelSettings", asking: dict[str, Any]) -> "tuple[str | None, ModelSettings]":
-    return None, _chosen("again", {"again": model}, asking)[1]
 
 
 def _say_how_to_go_on(runs: "ModelRuns") -> None:

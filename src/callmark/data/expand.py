@@ -10,7 +10,7 @@ A conversation without calls gives no case (unless `abstain`). A malformed call 
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import Any, Literal
 
 from callmark.calls.matchers import is_matcher
@@ -26,6 +26,22 @@ def expand(rows: Iterable[Conversation], *, parallel: Parallel = "apart", abstai
     """The decision points of every conversation, in order. A repeated conversation id is told apart by `~2`, `~3`, …"""
     for row, name in named(rows):
         yield from decision_points(row, parallel=parallel, abstain=abstain, name=name)
+
+
+def cases_of(rows: Iterable[Conversation]) -> Iterator[Case]:
+    """Decision points as they are, conversations cut into theirs; a scenario, and a mixture of both, raise `BadInput`."""
+    rest = iter(rows)
+    first = next(rest, None)
+    if first is None:
+        return
+    if not isinstance(first, Case):
+        yield from expand(chain((first,), rest))
+        return
+    for row in chain((first,), rest):
+        if not isinstance(row, Case) or row.is_scenario:
+            what = "scenario" if isinstance(row, Case) else "conversation"
+            raise BadInput(f"{row.place}: {row.id} is a {what}, a decision point was expected")
+        yield row
 
 
 def named(rows: Iterable[Conversation]) -> Iterator[tuple[Conversation, str]]:

@@ -4,10 +4,10 @@ What comes back is a reply, or there is none and the sentence says why: who was 
 the address and goes nowhere else; redirects are not followed, as they would take it along.
 """
 
-import asyncio
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from email.utils import parsedate_to_datetime
+from errno import ECONNREFUSED
 from http import HTTPStatus
 from io import BytesIO
 from time import time
@@ -18,33 +18,36 @@ import msgspec
 from msgspec import Raw
 
 from callmark.calls.parsing import parse_calls
-from callmark.calls.strict import scrub
 from callmark.errors import BadInput
-from callmark.formats.responses import Fields, Said, decode_fields, error_in, error_text, kind, read_value, said_in, shown_keys, text_in
+from callmark.formats.responses import Fields, Said, decode_fields, error_text, kind, read_value, said_in, shown_keys, text_in
 from callmark.formats.surrogates import with_surrogate, written_out
-from callmark.models.keys import Keys, masked
+from callmark.models.keys import EntraToken, Keys, masked
 from callmark.models.model import ModelSettings, NoReply, Question, Reply
 from callmark.models.prompts import read_constrained, request_body
-from callmark.models.specs import HTTP, Endpoint, Spec, endpoint
+from callmark.models.specs import HTTP, Spec, endpoint
 
 if TYPE_CHECKING:
-    from aiohttp import ClientResponse, ClientSession
+    from aiohttp import ClientSession
 
 LARGEST_BODY = 32 << 20
-_LARGE_REQUEST = 1 << 20  # what aiohttp wants to be handed in pieces
+_LARGE_REQUEST = 1 << 20  # beyond it aiohttp wants a file
 _LONGEST_SAID, _LONGEST_BEGINNING, _LONGEST_WORD = 300, 100, 60
-_SCOPE = "https://cognitiveservices.azure.com/.default"
-_BEFORE_IT_ENDS = 300  # seconds that a token must still be good for
-
-_AGAIN = frozenset({408, 409, 425, 429})  # and every 5xx
+_MOST_DIGITS = 12
+_FILTERED = "content_filter"
+_OK, _NOT_OK, _REFUSED = 200, 300, 400
+_NOT_ALLOWED, _UNKNOWN = (401, 403), 404
+_AGAIN = frozenset({408, 409, 425, 429})  # and from 500 on
 _CROWDED = frozenset({429, 503, 529})
 _HOPELESS = frozenset({401, 402, 403, 404})
-_MEANT = (  # the status that an error's code or type stands for, the first that is found
-    ("quota", 402),
+_MEANT = (  # the status that the code or the type of an error stands for; the first that is found counts
+    ("insufficient_quota", 402),
     ("billing", 402),
     ("rate_limit", 429),
     ("too_many_requests", 429),
+    ("quota", 429),
+    ("exhausted", 429),
     ("overloaded", 529),
+    ("unavailable", 503),
     ("api_key", 401),
     ("authentication", 401),
     ("permission", 403),
@@ -53,10 +56,13 @@ _MEANT = (  # the status that an error's code or type stands for, the first that
     ("context_length", 400),
     ("content_filter", 400),
 )
+_SPENT = ("insufficient_quota", "billing_hard_limit")  # with a 429, though no waiting helps
 _OWN_WORDS = {529: "Overloaded"}
-_NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{0,9})?")
+_SECONDS = re.compile(r"\s*([0-9]{1,9}(?:\.[0-9]{0,9})?)\s*")
+_PAGE = re.compile(rb"\s*<(?:!doctype|html|head|body|!--)", re.IGNORECASE)
 _TITLE = re.compile(rb"<title[^>]*>([^<]{1,300})", re.IGNORECASE)
-_PAGE = re.compile(rb"\s*(?:<!--.*?-->\s*)?<(?:!doctype|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+
+Hints = Callable[[int], str]
 
 _decode_choices = msgspec.json.Decoder(list[dict[str, Raw]]).decode
 
@@ -69,9 +75,9 @@ class ChatModel:
         self._settings = settings
         self._keys = keys
         self._endpoint = endpoint(spec, settings, keys)
-        self._entra = _Entra(keys) if self._endpoint.entra else None
+        self._entra = EntraToken(keys) if self._endpoint.entra else None
         self._session: ClientSession | None = None
-        self._reads_text = settings.tools_in_prompt in ("free", "constrained") or settings.parse is not None
+        self._reads_text = _reads_text(settings)
 
     @property
     def label(self) -> str:
@@ -82,30 +88,27 @@ class ChatModel:
         return HTTP[self._spec.provider].concurrency
 
     def fingerprint(self, question: Question) -> bytes:
-        """The address without its secrets, and the body. What a query may not tell is there as a digest, as it may shape the answer."""
+        """The address without its secrets, and the body. A query that may not be told is in it as a digest, as it may shape the answer."""
         place = self._endpoint.shown
-        if self._endpoint.query and not place.endswith(self._endpoint.query):
+        if not place.endswith(self._endpoint.query):
             from hashlib import blake2b
 
             place += f" {blake2b(self._endpoint.query.encode(), digest_size=16).hexdigest()}"
         return b"%b\n%b" % (place.encode(), request_body(question.case, self._spec.name, self._settings))
 
     async def ask(self, question: Question) -> Reply:
-        """Its reply; raises `NoReply`, and nothing else."""
-        names = frozenset(tool.name for tool in question.case.tools) if self._reads_text else ()
-        there = self._endpoint
+        """Its reply; raises `NoReply`, and nothing else. It is asked once: whether to ask again is for others to say."""
         try:
-            body = request_body(question.case, self._spec.name, self._settings)
-            status, headers, answer = await self._post(body)
-            answer = self._keys.hide_bytes(answer)
-            return read_reply(answer, status, headers, self._settings, address=there.shown, refused=self._refused(status), names=names)
+            status, headers, body = await self._post(request_body(question.case, self._spec.name, self._settings))
+            names = frozenset(tool.name for tool in question.case.tools) if self._reads_text else ()
+            return read_reply(
+                self._keys.hide_bytes(body), status, headers, self._settings, address=self._endpoint.shown, names=names, hints=self._hints
+            )
         except BadInput as problem:
             raise NoReply(self._keys.hide(str(problem))) from None
         except NoReply as problem:
-            sentence = self._keys.hide(str(problem))
-            raise NoReply(
-                sentence, again=problem.again, wait=problem.wait, crowded=problem.crowded, hopeless=problem.hopeless
-            ) from None
+            said = self._keys.hide(str(problem))
+            raise NoReply(said, again=problem.again, wait=problem.wait, crowded=problem.crowded, hopeless=problem.hopeless) from None
 
     async def __aenter__(self) -> Self:
         from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
@@ -122,3 +125,213 @@ class ChatModel:
         session, self._session = self._session, None
         if session is not None:
             await session.close()
+        if self._entra is not None:
+            await self._entra.close()
+
+    async def _post(self, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
+        """Status, headers and body of the answer; `NoReply` where none came, or not all of it."""
+        assert self._session is not None, "a model is entered before it is asked"
+        address = self._endpoint.shown
+        headers = {"Authorization": f"Bearer {await self._entra.current()}"} if self._entra else None
+        data = body if len(body) <= _LARGE_REQUEST else BytesIO(body)
+        try:
+            async with self._session.post(self._endpoint.address, data=data, headers=headers, allow_redirects=False) as answer:
+                pieces, size = [], 0
+                while piece := await answer.content.readany():
+                    pieces.append(piece)
+                    size += len(piece)
+                    if size > LARGEST_BODY:
+                        answer.close()
+                        raise NoReply(f"{address} answered with more than {LARGEST_BODY >> 20} MB, which is not read")
+                return answer.status, answer.headers, b"".join(pieces)
+        except (OSError, ValueError, RuntimeError) as error:
+            raise _no_answer(error, address, self._settings.timeout) from None
+        except Exception as error:
+            from aiohttp import ClientError
+
+            if isinstance(error, ClientError):
+                raise _no_answer(error, address, self._settings.timeout) from None
+            raise
+
+    def _hints(self, status: int) -> str:
+        """What to look at first when this is the answer."""
+        if status in _NOT_ALLOWED:
+            optional = HTTP[self._spec.provider].key_variables[:1]
+            without = f"no key was sent, as {optional[0]} is not set" if optional else "no key was sent; api_key_env can name one"
+            return f"{self._endpoint.credential} was sent" if self._endpoint.credential else without
+        return f"the model {self._spec.name} or the address is not known there" if status == _UNKNOWN else ""
+
+
+def _no_answer(error: Exception, address: str, timeout: float) -> NoReply:
+    """Why there was no whole answer. In words of our own: the library's have the address in them, with all its secrets."""
+    from aiohttp import ClientConnectorDNSError, ClientConnectorError, ClientPayloadError, ClientSSLError, InvalidURL
+
+    match error:
+        case TimeoutError():
+            return NoReply(f"{address} did not answer within {timeout:g} seconds", again=True)
+        case ClientSSLError():
+            return NoReply(f"no safe connection to {address} can be made: {error.os_error.strerror or 'TLS failed'}", hopeless=True)
+        case ClientConnectorDNSError():
+            return NoReply(f"the host of {address} is not known", again=True, hopeless=True)
+        case ClientConnectorError():
+            refused = error.os_error.errno == ECONNREFUSED
+            reason = "the connection was refused" if refused else error.os_error.strerror or "no connection can be made"
+            return NoReply(f"nobody answers at {address}: {reason}", again=True, hopeless=True)
+        case ClientPayloadError():
+            return NoReply(f"{address} broke off in the middle of its answer", again=True)
+        case InvalidURL():
+            return NoReply(f"{address} is no address that can be asked", hopeless=True)
+    return NoReply(f"{address} closed the connection, or does not speak HTTP", again=True)
+
+
+def read_reply(
+    body: bytes,
+    status: int,
+    headers: Mapping[str, str],
+    settings: ModelSettings,
+    *,
+    address: str = "the server",
+    names: Container[str] = (),
+    hints: Hints = lambda status: "",
+) -> Reply:
+    """What an answer says. Anything that is not the model's doing raises `NoReply`: a refusal, an error, no JSON, no choices.
+
+    Calls that cannot be read, no call and a filtered answer are replies. Text is searched for calls where the tools stood in the prompt or
+    `settings.parse` says how, and the server found none. `names` are the tools, for that search; `hints` tells what to add for a status.
+    """
+    if not _OK <= status < _NOT_OK:
+        raise _refusal(status, _message(body), headers, f"{address} answered {_status(status)}", hints)
+    mended = written_out(body)
+    finish = ""
+    try:
+        fields = decode_fields(mended)
+        finish = _finish(fields)
+        said = said_in(fields) or Said()
+        error = read_value(fields["error"]) if "error" in fields else None
+    except BadInput as problem:
+        if finish != _FILTERED:
+            raise NoReply(f"{address} gave an answer that cannot be read: {problem}", again=True) from None
+        said, error = Said(), None
+    except (ValueError, RecursionError):
+        raise NoReply(f"{address} answered with {_instead(body)}, a JSON object was expected", again=True) from None
+    if message := error_text(error):
+        raise _refusal(_meant(error), _cut(message), headers, f"{address} answered with an error", hints)
+    if "choices" not in fields:
+        raise NoReply(f"{address} gave an answer without choices: its keys are {shown_keys(fields)}", again=True)
+    if said.error and finish != _FILTERED:
+        raise NoReply(f"{address} gave no answer: {_cut(said.error)}", again=True)
+    calls, text, thinking = said.calls or (), said.text, said.thinking
+    if not calls and text and _reads_text(settings):
+        constrained = settings.tools_in_prompt == "constrained" and settings.parse is None
+        found = read_constrained(text, names) if constrained else parse_calls(text, settings.parse or "auto", names=names)
+        calls, text = found.calls, found.text
+        thinking = "\n".join(part for part in (thinking, found.thinking) if part)
+    if mended != body:
+        calls = tuple(map(with_surrogate, calls))
+    return Reply(calls, text, thinking, finish, *_tokens(fields))
+
+
+def _reads_text(settings: ModelSettings) -> bool:
+    return settings.parse is not None or settings.tools_in_prompt in ("free", "constrained")
+
+
+def _finish(fields: Fields) -> str:
+    """Why the model stopped, in its own word; empty where it does not say."""
+    try:
+        choices = _decode_choices(fields["choices"])
+    except (KeyError, ValueError):
+        return ""
+    return text_in(choices[0], "finish_reason")[:_LONGEST_WORD] if choices else ""
+
+
+def _tokens(fields: Fields) -> tuple[int, int]:
+    """The tokens that went in and came out; 0 for what is not a whole number."""
+    if "usage" not in fields or kind(fields["usage"]) != "{":
+        return 0, 0
+    usage = decode_fields(fields["usage"])
+    digits = [bytes(usage.get(key, b"0")) for key in ("prompt_tokens", "completion_tokens")]
+    spent, given = (int(each) if each.isdigit() and len(each) < _MOST_DIGITS else 0 for each in digits)
+    return spent, given
+
+
+def _refusal(status: int, message: str, headers: Mapping[str, str], sentence: str, hints: Hints) -> NoReply:
+    """Why there is no reply, by the status, or by the one that was meant."""
+    given = {name.lower(): value for name, value in headers.items()}
+    if status < _REFUSED:
+        to = masked(given.get("location", ""), Keys()) or "nowhere"
+        return NoReply(f"{sentence} and sends on to {to}, which is not followed; give the address itself", hopeless=True)
+    if message.startswith(_SPENT):
+        status = 402
+    hint = hints(status)
+    again = status in _AGAIN or status >= 500
+    return NoReply(
+        f"{sentence}{': ' if message else ''}{message}{'; ' if hint else ''}{hint}",
+        again=again,
+        wait=_wait(given) if again else None,
+        crowded=status in _CROWDED,
+        hopeless=status in _HOPELESS,
+    )
+
+
+def _meant(error: Any) -> int:
+    """The status that an error stands for which came with a good one: 500 where it does not tell."""
+    told = [str(error[key]) for key in ("code", "status", "type") if error.get(key)] if isinstance(error, dict) else []
+    for word in told:
+        if word.isdecimal() and len(word) == 3 and int(word) >= _REFUSED:
+            return int(word)
+    words = " ".join(told).lower().replace(" ", "_").replace("-", "_")
+    return next((status for word, status in _MEANT if word in words), 500)
+
+
+def _wait(headers: Mapping[str, str]) -> float | None:
+    """The seconds that the other side wants to be left alone for; None where it does not say, or not so that it can be read."""
+    if found := _SECONDS.fullmatch(headers.get("retry-after-ms", "")):
+        return float(found[1]) / 1000
+    after = headers.get("retry-after", "")
+    if found := _SECONDS.fullmatch(after):
+        return float(found[1])
+    until = _moment(after)
+    if until is None:
+        return None
+    now = _moment(headers.get("date", ""))  # by its own clock, where it has one
+    return max(0.0, until - (time() if now is None else now))
+
+
+def _moment(text: str) -> float | None:
+    try:
+        return parsedate_to_datetime(text).timestamp()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def _status(status: int) -> str:
+    try:
+        return f"{status} {_OWN_WORDS.get(status) or HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
+
+
+def _message(body: bytes) -> str:
+    """What a server says to its refusal, in one line: the message of its error, the title of its page, or how its text begins."""
+    try:
+        return _cut(error_text(read_value(written_out(body))))
+    except (ValueError, RecursionError):
+        return _instead(body) if _PAGE.match(body) else _line(body, _LONGEST_SAID)
+
+
+def _instead(body: bytes) -> str:
+    """What stands where JSON should."""
+    if not body.strip():
+        return "nothing at all"
+    if not _PAGE.match(body):
+        return f"a text that begins with {_line(body, _LONGEST_BEGINNING)!r}"
+    title = _TITLE.search(body)
+    return f"an HTML page, {_line(title[1], _LONGEST_BEGINNING)!r}" if title else "an HTML page"
+
+
+def _line(text: bytes, longest: int) -> str:
+    return " ".join(text[: longest * 4].decode("utf-8", "replace").split())[:longest]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_SAID else f"{text[:_LONGEST_SAID]}…"

@@ -23,7 +23,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 from types import TracebackType
-from typing import Any, ClassVar, Self, TextIO
+from typing import Any, Self, TextIO
 
 import msgspec
 from msgspec import Struct
@@ -31,7 +31,7 @@ from msgspec import Struct
 from callmark.calls.messages import message_texts
 from callmark.calls.parsing import parse_calls
 from callmark.calls.shapes import named_call, read_call
-from callmark.calls.strict import dump, is_strict
+from callmark.calls.strict import DEEPEST, deeper_than, dump, is_strict
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats.predictions import read_prediction
@@ -43,12 +43,12 @@ from callmark.wording import counted, nearest
 MOST_HANGING = 200  # calls that never came back, after which no more threads are given to it
 
 _TOLD = ("trial", "case_id")
-_DUMPS = ("model_dump", "to_dict", "dict")
+_DUMPS = ("model_dump", "to_dict")
 _ARGUMENTS = ("arguments", "input", "kwargs")
 _LEVELS = 20  # of objects in what a function gives back
 _PATIENCE = 1.0  # seconds in which its event loop may end
-_NOT_THEIRS = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "purelib", "platlib"))
-_OURS = os.path.join(str(Path(__file__).parent.parent), "")
+_INSTALLED = tuple({os.path.join(sysconfig.get_path(name), "") for name in ("purelib", "platlib")})
+_NOT_THEIRS = ("<", os.path.join(str(Path(__file__).parent.parent), ""), os.path.join(sysconfig.get_path("stdlib"), ""))
 
 Outcome = tuple[Any, BaseException | None]
 
@@ -85,13 +85,11 @@ class FunctionModel:
         told = {name: value for name, value in (("trial", question.trial), ("case_id", case.id)) if name in self._told}
         call = functools.partial(self._function, *_as_objects(case), **told)
         try:
-            async with asyncio.timeout(self._timeout) as limit:
+            async with asyncio.timeout(self._timeout):
                 value, error = await (self._awaited(call) if self._is_async else self._threads.call(call))
                 if error is None and inspect.isawaitable(value):
                     value, error = await self._awaited(functools.partial(_itself, value))
         except TimeoutError:
-            if not limit.expired():
-                raise
             raise NoReply(f"{self._spec} did not come back within {self._timeout:g} s") from None
         if error is not None:
             if isinstance(error, KeyboardInterrupt):
@@ -107,6 +105,7 @@ class FunctionModel:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._threads.end()
+        self._threads = _Threads()
         if self._loop is not None:
             await self._loop.end()
             self._loop = None
@@ -115,7 +114,7 @@ class FunctionModel:
         _Stdout.back()
 
     async def _awaited(self, call: Callable[[], Any]) -> Outcome:
-        if self._loop is None:
+        if self._loop is None or not self._loop.is_running:
             self._loop = _Loop()
         return await self._loop.call(call)
 
@@ -199,21 +198,27 @@ def read_reply(row: bytes) -> Reply:
 def described(error: BaseException) -> str:
     """The type, the message and the innermost line of the user's own code, on one line that steers no terminal."""
     try:
-        said = str(error)
+        said = error_text(error.msg if isinstance(error, SyntaxError) else str(error))
     except Exception:  # an exception that cannot be shown
         said = ""
-    said = error_text(said)
-    where = ""
-    if isinstance(error, SyntaxError) and error.filename:
-        where, said = f"{_shown_file(error.filename)}:{error.lineno}", error_text(error.msg)
-    else:
-        frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
-        theirs = [frame for frame in frames if not frame[0].startswith((*_NOT_THEIRS, _OURS, "<"))]
-        for file, line in (theirs or [frame for frame in frames if not frame[0].startswith((_OURS, "<"))])[-1:]:
-            where = f"{_shown_file(file)}:{line}"
-    name = type(error).__name__
-    line = f"{name}{': ' if said else ''}{said}{f' ({where})' if where else ''}"
+    where = _line(error) or (_line(error.__cause__) if error.__cause__ else "")
+    line = f"{type(error).__name__}{': ' if said else ''}{said}{f' ({where})' if where else ''}"
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in line)
+
+
+def _line(error: BaseException) -> str:
+    """`agent.py:12`; of an error that came through none of the user's files that of an installed one, or nothing."""
+    if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_file():
+        return f"{_shown_file(error.filename)}:{error.lineno}"
+    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    installed = [frame for frame in frames if frame[0].startswith(_INSTALLED)]
+    own = [frame for frame in frames if not frame[0].startswith((*_NOT_THEIRS, *_INSTALLED))]
+    return next((f"{_shown_file(file)}:{line}" for file, line in (own or installed)[-1:]), "")
+
+
+def _shown_file(file: str) -> str:
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else path.name
 
 
 class _Threads:
@@ -254,15 +259,12 @@ class _Threads:
             raise
 
     def end(self) -> None:
-        """Ends the threads, those that hang when they come back."""
+        """Ends the threads, those that hang when they come back. Nothing can be called after that."""
         for _ in range(self._running):
             self._jobs.put(None)
-        self._jobs = SimpleQueue()
-        self._free = self._running = self.hanging = 0
 
     def _work(self) -> None:
-        jobs = self._jobs
-        while (job := jobs.get()) is not None:
+        while (job := self._jobs.get()) is not None:
             job()
 
 
@@ -273,6 +275,11 @@ class _Loop:
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._run, name="callmark-async-function", daemon=True)
         self._thread.start()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it still is: a task that exits takes its loop with it."""
+        return self._thread.is_alive()
 
     async def call(self, function: Callable[[], Awaitable[Any]]) -> Outcome:
         """What the awaitable that the function makes gives back or raises."""
@@ -293,7 +300,9 @@ class _Loop:
             for task in left:
                 task.cancel()
             if left:
-                self._loop.run_until_complete(asyncio.wait(left, timeout=_PATIENCE / 2))
+                _, hanging = self._loop.run_until_complete(asyncio.wait(left, timeout=_PATIENCE / 2))
+                if hanging:  # destroyed with the loop, they would be complained of
+                    self._loop.run_forever()
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         finally:
             self._loop.close()
@@ -303,20 +312,19 @@ class _Stdout:
     """Standard output, turned to standard error for as long as any function may print."""
 
     users = 0
-    kept: ClassVar[list[TextIO]] = []
+    kept: TextIO | None = None
 
     @classmethod
     def away(cls) -> None:
         if not cls.users:
-            cls.kept = [sys.stdout]
-            sys.stdout = sys.stderr
+            cls.kept, sys.stdout = sys.stdout, sys.stderr
         cls.users += 1
 
     @classmethod
     def back(cls) -> None:
         cls.users -= 1
-        if not cls.users:
-            sys.stdout = cls.kept.pop()
+        if not cls.users and cls.kept is not None:
+            sys.stdout = cls.kept
 
 
 def _outcome(function: Callable[[], Any]) -> Outcome:
@@ -355,19 +363,24 @@ def _plain(value: Any, levels: int = _LEVELS) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item, levels - 1) for item in value]
     if isinstance(value, dict):
-        return {key: _argument_text(item) if key in _ARGUMENTS else _plain(item, levels - 1) for key, item in value.items()}
+        return {
+            key: _arguments(item) if key in _ARGUMENTS and isinstance(item, dict) else _plain(item, levels - 1)
+            for key, item in value.items()
+        }
     for name in _DUMPS:
         if callable(method := getattr(value, name, None)) and not isinstance(value, type):
             return _plain(method(), levels - 1)
     return value
 
 
-def _argument_text(arguments: Any) -> Any:
-    if not isinstance(arguments, dict) or is_strict(arguments):
-        return arguments
+def _arguments(given: dict[str, Any]) -> dict[str, Any] | str:
+    if deeper_than(given, DEEPEST):
+        return dump(given)
+    if is_strict(given):
+        return given
     import json
 
-    return json.dumps(arguments, default=repr)
+    return json.dumps(given, default=repr)
 
 
 def _checked(call: Call) -> Call:
@@ -434,8 +447,3 @@ def _imported(spec: str) -> Any:
         except Exception:
             raise BadInput(f"the module {module} has no {attribute!r}{nearest(step, dir(found))}") from None
     return found
-
-
-def _shown_file(file: str) -> str:
-    path = Path(file)
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else path.name

@@ -5,20 +5,24 @@ What counts as a secret is the value of every variable that has KEY, TOKEN, SECR
 whatever was taken out of an address. Values of fewer than 8 characters are not looked for: `1` and `admin` are words of answers too.
 """
 
+import asyncio
 import json
 import os
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from html import escape
+from importlib import import_module
 from io import StringIO
 from pathlib import Path
+from time import time
 from urllib.parse import SplitResult, quote, quote_plus, unquote, urlsplit
 
 from msgspec import Struct
 
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
+from callmark.models.model import NoReply
 
 HIDDEN = "…"
 FILE = ".env"
@@ -29,6 +33,8 @@ _ESCAPED = re.compile("%[0-9A-F]{2}")
 _SECRET_PARTS = re.compile(r"^.*@|(?<=\?)[^#]+|(?<=:)(?![0-9]{1,6}(?:[/?#]|$))[^/?#]+", re.DOTALL)  # the last: no port
 _WRONG_PORT = "has a port that is no number from 1 to 65535"
 _LONGEST = 200
+_SCOPE = "https://cognitiveservices.azure.com/.default"
+_BEFORE_IT_ENDS = 300  # seconds that a token is still good for when the next is fetched
 _NEVER_SECRET = frozenset({"api-version"})  # Azure's; a date, and so a value that answers have too
 
 
@@ -90,6 +96,33 @@ class Keys:
         if sent or not _is_words(secret):
             encoded = {spelling.encode("utf-8", "backslashreplace") for spelling in spellings}
             self._in_bodies = tuple(sorted({*self._in_bodies, *encoded}, key=len, reverse=True))
+
+
+class EntraToken:
+    """A token for Azure from whoever is signed in, as azure-identity finds out; fetched when it is needed, and again before it ends."""
+
+    def __init__(self, keys: Keys) -> None:
+        self._keys = keys
+        self._credential = import_module("azure.identity").DefaultAzureCredential()
+        self._token = ""
+        self._ends = 0.0
+        self._fetching = asyncio.Lock()
+
+    async def current(self) -> str:
+        """The token. Raises `NoReply` where nobody is signed in."""
+        async with self._fetching:
+            if time() > self._ends - _BEFORE_IT_ENDS:
+                try:
+                    found = await asyncio.to_thread(self._credential.get_token, _SCOPE)
+                except Exception as error:  # it tries many ways in, each with errors of its own
+                    said = " ".join(str(error).split())[:_LONGEST]
+                    raise NoReply(f"azure-identity gives no token for Azure: {self._keys.hide(said)}", hopeless=True) from None
+                self._token, self._ends = found.token, found.expires_on
+                self._keys.add(self._token)
+        return self._token
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._credential.close)
 
 
 class Url(Struct, frozen=True):

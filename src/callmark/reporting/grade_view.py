@@ -16,6 +16,7 @@ _EXAMPLES = 3  # of a kind of fault
 _TOOLS = 5
 _NAME = 34
 _BAR = 12
+FELT = 0.001  # seconds below which how long an answer took says nothing
 _ARGUMENTS = ("process.args_precision", "process.args_recall")
 _WORDS = {
     "schema.tool_selection": "tool selection",
@@ -147,10 +148,12 @@ def interval(found: Estimate) -> str:
 
 def usage_line(usage: Usage) -> str:
     """Seconds, tokens, cost, as far as they were measured."""
-    parts = [f"{seconds(usage.median_seconds)} an answer, one in twenty over {seconds(usage.slow_seconds)}"]
+    parts = []
+    if usage.slow_seconds >= FELT:
+        parts.append(f"{seconds(usage.median_seconds)} an answer, one in twenty over {seconds(usage.slow_seconds)}")
     if usage.input_tokens or usage.output_tokens:
         parts.append(f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out")
-    if usage.cost:
+    if usage.cost is not None:
         parts.append(f"cost {usage.cost:,.4g}")
     if usage.asked_again:
         parts.append(f"asked again {usage.asked_again:,}×")
@@ -185,8 +188,8 @@ def show_run(console: Console, folder: str, info: RunInfo, summary: Summary) -> 
     for line in noticed(info):
         console.print(Text(f"  {line}", style="dim"), soft_wrap=True)
     show_summary(console, summary, scenarios=scenarios)
-    if summary.usage is not None:
-        console.print(Text(f"\n  {usage_line(summary.usage)}", style="dim"), soft_wrap=True)
+    if summary.usage is not None and (told := usage_line(summary.usage)):
+        console.print(Text(f"\n  {told}", style="dim"), soft_wrap=True)
     console.print(
         Text.assemble("\n", (one_line(folder, 120), "bold"), f"  ·  callmark grade {one_line(folder, 120)} grades it again"), soft_wrap=True
     )

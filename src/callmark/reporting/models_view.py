@@ -7,7 +7,7 @@ from rich.text import Text
 
 from callmark.analysis.summary import SHOWN, Summary
 from callmark.models.specs import Provider
-from callmark.reporting.grade_view import interval, noticed, seconds, share, show_run
+from callmark.reporting.grade_view import FELT, interval, noticed, seconds, share, show_run
 from callmark.reporting.safety import one_line
 from callmark.reporting.terminal import table
 from callmark.running.model_run import Asked
@@ -79,12 +79,14 @@ def _side_by_side(console: Console, labels: Sequence[str], summaries: Sequence[S
     if any(summary.errors for summary in summaries):
         made.add_row(Text("  errors, in no number above", style="red"), *(f"{summary.errors:,}" for summary in summaries))
     used = [summary.usage for summary in summaries]
-    made.add_row(Text("  seconds an answer", style="dim"), *(Text(seconds(one.median_seconds) if one else "", style="dim") for one in used))
+    if any(one and one.slow_seconds >= FELT for one in used):
+        made.add_row(Text("  an answer took", style="dim"), *(Text(seconds(one.median_seconds) if one else "", style="dim") for one in used))
     if any(one and one.input_tokens + one.output_tokens for one in used):
         told = [f"{one.input_tokens:,} / {one.output_tokens:,}" if one else "" for one in used]
         made.add_row(Text("  tokens in / out", style="dim"), *(Text(one, style="dim") for one in told))
-    if any(one and one.cost for one in used):
-        made.add_row(Text("  cost", style="dim"), *(Text(f"{one.cost:,.4g}" if one else "", style="dim") for one in used))
+    if any(one and one.cost is not None for one in used):
+        costs = [f"{one.cost:,.4g}" if one and one.cost is not None else "" for one in used]
+        made.add_row(Text("  cost", style="dim"), *(Text(cost, style="dim") for cost in costs))
     console.print(made)
 
 

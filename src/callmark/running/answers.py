@@ -48,22 +48,24 @@ def unpacked(line: bytes) -> Prediction:
     return _decode(line)
 
 
-def answers(file: Predictions) -> Answers:
+def answers(*files: Predictions) -> Answers:
     """The predictions of a file, by case. In order, rows that cannot be read are counted too. Places without gaps from 1 on are taken to be
-    counted from 1.
+    counted from 1. Of several files (what a batch gave, and what failed in it) every row has to say its case.
     """
     by_case: dict[str, list[bytes]] = {}
     trials: dict[str, dict[int, tuple[bool, bytes]]] = {}  # of the cases that have several: whether each is an error, and its line
     placed = True  # every row says the place of its case
-    info = PredictionsInfo(name=file.name)
+    info = PredictionsInfo(name=" and ".join(file.name for file in files))
     in_order: bool | None = None
-    for place, row in file:
+    for file, place, row in ((file, place, row) for file in files for place, row in file):
         said = row.case is not None
         if in_order is None:
             in_order = not said
         elif in_order is said:
             which = "says which case it is for, those before it do not" if said else "does not say which case it is for, those before it do"
             raise BadInput(f"{place}: the row {which}", "Either every row has the id of its case, or none: then they are taken in order.")
+        if in_order and len(files) > 1:
+            raise BadInput(f"{place}: the row does not say which case it is for", "In order, predictions can come from one file only.")
         key = row.case if row.case is not None else str(file.good_rows + file.bad_rows - 1 if row.position is None else row.position)
         placed = placed and row.position is not None
         prediction = row.prediction

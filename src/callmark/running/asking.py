@@ -32,7 +32,7 @@ class Budget(Struct):
 
     def add(self, spent: Spent | None) -> None:
         if spent is not None:
-            self.cost += spent.cost
+            self.cost += spent.cost or 0.0
             self.tokens += spent.input_tokens + spent.output_tokens
 
     @property
@@ -141,6 +141,6 @@ class Asking:
 
 
 def _prediction(question: Question, reply: Reply, seconds: float, attempts: int, price: Price | None) -> Prediction:
-    cost = (reply.input_tokens * price.input + reply.output_tokens * price.output) / _MILLION if price else 0.0
+    cost = (reply.input_tokens * price.input + reply.output_tokens * price.output) / _MILLION if price else None
     spent = Spent(seconds, reply.input_tokens, reply.output_tokens, cost, attempts)
     return Prediction(question.case.id, question.trial, reply.calls, reply.text, reply.thinking, "", reply.finish, spent)

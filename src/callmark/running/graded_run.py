@@ -7,7 +7,7 @@ raises it when the run is graded again.
 
 import os
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -55,7 +55,7 @@ class GradedRun(Struct, frozen=True):
 
 def grade_file(
     cases: str,
-    predictions: str,
+    predictions: Sequence[str],
     settings: Settings,
     *,
     dialect: str | None = None,
@@ -65,18 +65,19 @@ def grade_file(
     name: str | None = None,
     how: How | None = None,
 ) -> GradedRun:
-    """Grade a file of predictions against a file of cases, into a folder of its own: `name`, or the file's name and the time."""
+    """Grade files of predictions against a file of cases, into a folder of its own: `name`, or the first file's name and the time."""
     how = how or How()
-    if (cases, predictions, tools).count("-") > 1:
+    if (cases, *predictions, tools).count("-") > 1:
         raise BadInput("standard input can be read once, it stands there twice")
     made = time.strftime("%Y-%m-%dT%H-%M")
-    source = "standard-input" if predictions == "-" else Path(predictions).name.partition(".")[0]
+    source = "standard-input" if predictions[0] == "-" else Path(predictions[0]).name.partition(".")[0]
     folder = new_folder(out, name, default=f"{source}-{made}")
     try:
         file = kept(cases, folder.file(CASES))
         tools = kept(tools, folder.file(TOOLS)) if tools else None
         work = Work(file, settings, {}, False, dialect, tools, how.on_bad is not None, "standard input" if file != cases else None)
-        found = answers(Predictions(predictions, parse=parse, whole=_are_scenarios(work), on_bad=how.on_bad))
+        whole = _are_scenarios(work)
+        found = answers(*(Predictions(file, parse=parse, whole=whole, on_bad=how.on_bad) for file in predictions))
         dataset = DatasetInfo(
             "standard input" if cases == "-" else scrub(cases),
             folder.from_here(file),

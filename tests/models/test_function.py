@@ -1,0 +1,386 @@
+"""The user's own agent as a model: what it is given, every shape it may give back, and everything that may go wrong in it."""
+
+import asyncio
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from callmark.errors import BadInput
+from callmark.models import function
+from callmark.models.function import FunctionModel
+from callmark.models.model import NoReply, Question, Reply
+from callmark.types import Call, Case, Message, Tool
+
+CASE = Case("c7", (Message("user", "Weather in Oslo?"),), (Tool("get_weather", "", {"type": "object"}),))
+OSLO = Call("get_weather", {"city": "Oslo"})
+ARGUMENTS = json.dumps(OSLO.arguments)
+OPENAI = {"id": "x1", "type": "function", "function": {"name": "get_weather", "arguments": ARGUMENTS}}
+
+Write = Callable[[str], str]
+
+
+@pytest.fixture
+def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
+    """Writes a module of its own into the current folder and gives its name."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(code: str) -> str:
+        name = f"agent_{len(list(tmp_path.glob('*.py')))}_{tmp_path.name}"
+        (tmp_path / f"{name}.py").write_text(code, encoding="utf-8")
+        return name
+
+    return write
+
+
+def ask(spec: str, *questions: Question, timeout: float = 20) -> list[Reply | str]:
+    """The replies, all asked for at a time, or why there is none."""
+
+    async def one(model: FunctionModel, question: Question) -> Reply | str:
+        try:
+            return await model.ask(question)
+        except NoReply as error:
+            return str(error)
+
+    async def run() -> list[Reply | str]:
+        async with FunctionModel(spec, timeout=timeout) as model:
+            return await asyncio.gather(*[one(model, question) for question in questions or [Question(CASE)]])
+
+    return asyncio.run(run())
+
+
+def returned(agent: Write, expression: str, more: str = "") -> Reply | str:
+    return ask(
+        agent(f"import callmark\nfrom math import nan\n{more}\ndef answer(messages, tools):\n    return {expression}\n") + ":answer"
+    )[0]
+
+
+@pytest.mark.parametrize(
+    "expression, reply",
+    [
+        (f"{{'role': 'assistant', 'content': None, 'tool_calls': [{OPENAI}]}}", Reply((Call("get_weather", {"city": "Oslo"}, "x1"),))),
+        ("{'role': 'assistant', 'content': 'Hello'}", Reply((), "Hello")),
+        ("{'role': 'assistant', 'content': None}", Reply()),
+        (
+            "{'choices': [{'message': {'role': 'assistant', 'content': 'Hi'}, 'finish_reason': 'stop'}],"
+            " 'usage': {'prompt_tokens': 12, 'completion_tokens': 3}}",
+            Reply((), "Hi", "", "stop", 12, 3),
+        ),
+        (
+            "{'role': 'assistant', 'content': [{'type': 'text', 'text': 'So'},"
+            " {'type': 'tool_use', 'id': 't', 'name': 'get_weather', 'input': {'city': 'Oslo'}}],"
+            " 'stop_reason': 'tool_use', 'usage': {'input_tokens': 5, 'output_tokens': 2}}",
+            Reply((Call("get_weather", {"city": "Oslo"}, "t"),), "So", "", "tool_use", 5, 2),
+        ),
+        (f"[{OPENAI}]", Reply((Call("get_weather", {"city": "Oslo"}, "x1"),))),
+        ("[{'name': 'get_weather', 'arguments': {'city': 'Oslo'}}]", Reply((OSLO,))),
+        ("[{'functionName': 'get_weather', 'arguments': {'city': 'Oslo'}}, {'tool': {'name': 'f'}}]", Reply((OSLO, Call("f")))),
+        ("{'name': 'get_weather', 'arguments': {'city': 'Oslo'}}", Reply((OSLO,))),
+        ("{'type': 'tool_use', 'name': 'get_weather', 'input': {'city': 'Oslo'}}", Reply((OSLO,))),
+        (f"{OPENAI}", Reply((Call("get_weather", {"city": "Oslo"}, "x1"),))),
+        ("callmark.Call('get_weather', {'city': 'Oslo'})", Reply((OSLO,))),
+        ("[callmark.Call('get_weather', {'city': 'Oslo'}), {'name': 'f'}]", Reply((OSLO, Call("f")))),
+        ("(callmark.Call('f'),)", Reply((Call("f"),))),
+        ("[]", Reply()),
+        ("None", Reply()),
+        ("''", Reply()),
+        ("'It rains.'", Reply((), "It rains.")),
+        ('\'<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call>\'', Reply((OSLO,))),
+        ("'Let me see: get_weather(city=\"Oslo\")'", Reply((OSLO,), "Let me see:")),
+        ("SDK({'role': 'assistant', 'content': 'Hi', 'tool_calls': [SDK({'name': 'f'})]})", Reply((Call("f"),), "Hi")),
+        ("[Other({'name': 'f', 'arguments': '{}'})]", Reply((Call("f"),))),
+    ],
+)
+def test_every_shape_of_an_answer_is_read(agent: Write, expression: str, reply: Reply) -> None:
+    sdk = """
+class SDK:
+    def __init__(self, fields): self.fields = fields
+    def model_dump(self): return self.fields
+class Other:
+    def __init__(self, fields): self.fields = fields
+    def to_dict(self): return self.fields
+"""
+    assert returned(agent, expression, sdk) == reply
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "[{'name': 'f', 'arguments': {'a': nan}}]",
+        "{'role': 'assistant', 'tool_calls': [{'name': 'f', 'arguments': {'a': [nan]}}]}",
+        "callmark.Call('f', {'a': nan})",
+        "[{'name': 'f', 'arguments': '{'}]",
+        "[{'name': 'f', 'arguments': 5}]",
+        "[{'name': 'f', 'arguments': deep}]",
+        "[{'name': 'f', 'arguments': round}]",
+    ],
+)
+def test_a_call_that_cannot_be_is_malformed_and_keeps_its_name(agent: Write, expression: str) -> None:
+    reply = returned(agent, expression, "deep = {}\ndeep['a'] = deep\nround = {}\nfor _ in range(300): round = {'a': round}")
+    assert isinstance(reply, Reply)
+    assert [(call.name, bool(call.malformed)) for call in reply.calls] == [("f", True)]
+
+
+@pytest.mark.parametrize(
+    "expression, sentence",
+    [
+        ("5", "returned no answer: it is an int; a message, calls, a text or None was expected"),
+        ("{1, 2}", "it is a set"),
+        ("True", "it is a bool"),
+        ("print", "it is a builtin_function_or_method"),
+        ("{}", "no answer is recognised in the row: its keys are none"),
+        ("{'role': 'user', 'content': 'x'}", "the message has the role 'user', an assistant's was expected"),
+        ("{'tool_calls': 5}", "tool_calls is a number, a list of calls was expected"),
+        ("(x for x in messages)", "it is a generator"),
+        ("loop", "it is nested deeper than"),
+        ("Bad()", "returned a Bad that cannot be read: ValueError: no (agent"),
+    ],
+)
+def test_what_is_no_answer_is_named(agent: Write, expression: str, sentence: str) -> None:
+    reply = returned(agent, expression, "loop = []\nloop.append(loop)\nclass Bad:\n    def to_dict(self): raise ValueError('no')")
+    assert isinstance(reply, str)
+    assert sentence in reply
+
+
+def test_an_error_that_it_returns_is_no_reply(agent: Write) -> None:
+    assert returned(agent, "{'error': {'code': 'rate_limit', 'message': 'slow down'}}") == "rate_limit: slow down"
+
+
+@pytest.mark.parametrize(
+    "code, sentence",
+    [
+        ("raise ValueError('no order')", " raised ValueError: no order (agent_0"),
+        ("return {}['x']", " raised KeyError: 'x' (agent_0"),
+        ("import json\n    json.loads('{')", "JSONDecodeError: Expecting property name"),
+        ("raise SystemExit(3)", " raised SystemExit: 3 (agent_0"),
+        ("import sys; sys.exit()", " raised SystemExit (agent_0"),
+        ("raise StopIteration", " raised StopIteration (agent_0"),
+        ("import asyncio; raise asyncio.CancelledError", " raised CancelledError (agent_0"),
+        ("raise ValueError('\\x1b[31mred\\n\\u202eline')", " raised ValueError: \\x1b[31mred \\u202eline ("),
+        ("raise ValueError('x' * 10**6)", f" raised ValueError: {'x' * 500}… ("),
+        ("class Odd(Exception):\n        def __str__(self): raise self\n    raise Odd", " raised Odd (agent_0"),
+        ("return answer(messages, tools)", "RecursionError: maximum recursion depth exceeded"),
+        ("raise TimeoutError('theirs')", " raised TimeoutError: theirs (agent_0"),
+    ],
+)
+@pytest.mark.parametrize("how", ["def", "async def"])
+def test_a_crash_is_an_error_with_its_line(agent: Write, how: str, code: str, sentence: str) -> None:
+    if how == "async def":
+        code = code.replace("return answer(", "return await answer(").replace("raise StopIteration", "raise StopIteration()")
+        if "StopIteration" in code:
+            sentence = "RuntimeError: coroutine raised StopIteration"
+    name = agent(f"{how} answer(messages, tools):\n    {code}\n")
+    (said,) = ask(f"{name}:answer")
+    assert isinstance(said, str)
+    assert said.startswith(f"{name}:answer raised ")
+    assert sentence in said
+    assert f"({name}.py:" in said
+    assert len(said) < 700
+    assert said.isprintable()
+
+
+def test_the_line_is_the_innermost_of_the_users_own_files(agent: Write) -> None:
+    inner = agent("import json\ndef read(text):\n    # one\n    return json.loads(text)\n")
+    name = agent(f"import {inner}\n\ndef answer(messages, tools):\n    return {inner}.read('{{')\n")
+    (said,) = ask(f"{name}:answer")
+    assert str(said).endswith(f"({inner}.py:4)")
+
+
+def test_ctrl_c_passes_through(agent: Write) -> None:
+    for how in ("def", "async def"):
+        name = agent(f"{how} answer(messages, tools):\n    raise KeyboardInterrupt\n")
+        with pytest.raises(KeyboardInterrupt):
+            ask(f"{name}:answer")
+
+
+@pytest.mark.parametrize(
+    "code, attribute",
+    [
+        ("def answer(messages, tools): return 'ok'", "answer"),
+        ("async def answer(messages, tools): return 'ok'", "answer"),
+        ("class Agent:\n    def __call__(self, messages, tools): return 'ok'\nagent = Agent()", "agent"),
+        ("class Agent:\n    async def __call__(self, messages, tools): return 'ok'\nagent = Agent()", "agent"),
+        ("class Agent:\n    def __call__(self, messages, tools): return 'ok'", "Agent"),
+        ("class Agent:\n    def act(self, messages, tools): return 'ok'\nagent = Agent()", "agent.act"),
+        ("import functools\ndef f(key, messages, tools): return key\nanswer = functools.partial(f, 'ok')", "answer"),
+        ("import functools\nasync def f(key, messages, tools): return key\nanswer = functools.partial(f, 'ok')", "answer"),
+        ("async def f(): return 'ok'\ndef answer(messages, tools): return f()", "answer"),
+        ("answer = lambda *both: 'ok'", "answer"),
+        ("def answer(messages, tools, *, trial, case_id): return 'ok' if (trial, case_id) == (2, 'c7') else 'no'", "answer"),
+        ("def answer(messages, tools, case_id, more=1): return 'ok' if case_id == 'c7' else 'no'", "answer"),
+        ("def answer(messages, tools, **more): return 'no' if more else 'ok'", "answer"),
+        ("def answer(case_id, trial): return 'ok' if case_id[0]['role'] == 'user' and trial else 'no'", "answer"),
+    ],
+)
+def test_whatever_can_be_called_is_called(agent: Write, code: str, attribute: str) -> None:
+    assert ask(f"{agent(code)}:{attribute}", Question(CASE, 2)) == [Reply((), "ok")]
+
+
+def test_it_is_given_lists_of_its_own(agent: Write) -> None:
+    name = agent(
+        "import json\n"
+        "def answer(messages, tools):\n"
+        "    said = json.dumps([messages, tools])\n"
+        "    messages.clear(); tools[0]['function'].clear(); tools.append(1)\n"
+        "    return {'role': 'assistant', 'content': said}\n"
+    )
+    first, second = ask(f"{name}:answer", Question(CASE), Question(CASE))
+    assert first == second
+    assert isinstance(first, Reply)
+    messages, tools = json.loads(first.text)
+    assert messages == [{"role": "user", "content": "Weather in Oslo?"}]
+    assert tools == [{"type": "function", "function": {"name": "get_weather", "description": "", "parameters": {"type": "object"}}}]
+
+
+def test_what_it_prints_is_not_on_standard_output(agent: Write, capfd: pytest.CaptureFixture[str]) -> None:
+    name = agent("print('loading')\ndef answer(messages, tools):\n    print('thinking')\n    return 'ok'\n")
+    assert ask(f"{name}:answer") == [Reply((), "ok")]
+    print("mine")  # noqa: T201 - that it is standard output again
+    assert capfd.readouterr() == ("mine\n", "loading\nthinking\n")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import time\ndef answer(messages, tools, case_id):\n    if case_id == 'slow': time.sleep(60)\n    return 'ok'",
+        "import asyncio\nasync def answer(messages, tools, case_id):\n    if case_id == 'slow': await asyncio.sleep(60)\n    return 'ok'",
+        "import asyncio\nasync def answer(messages, tools, case_id):\n    while case_id == 'slow':\n"
+        "        try: await asyncio.sleep(60)\n        except asyncio.CancelledError: pass\n    return 'ok'",
+    ],
+    ids=["sync", "async", "async that will not be cancelled"],
+)
+def test_a_hanging_call_holds_up_nobody(agent: Write, code: str) -> None:
+    name = agent(code)
+    began = time.monotonic()
+    slow, *others = ask(f"{name}:answer", Question(Case("slow")), *[Question(Case(str(n))) for n in range(20)], timeout=0.3)
+    assert slow == f"{name}:answer did not come back within 0.3 s"
+    assert others == [Reply((), "ok")] * 20
+    assert time.monotonic() - began < 10
+
+
+def test_async_code_that_blocks_does_not_block_the_asking(agent: Write) -> None:
+    name = agent("import time\nasync def answer(messages, tools):\n    time.sleep(2)\n    return 'ok'\n")
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.01)
+            ticks += 1
+
+    async def run() -> None:
+        ticking = asyncio.create_task(tick())
+        async with FunctionModel(f"{name}:answer", timeout=0.3) as model:
+            with pytest.raises(NoReply, match=r"did not come back within 0\.3 s"):
+                await model.ask(Question(CASE))
+            ticking.cancel()
+
+    asyncio.run(run())
+    assert ticks > 5
+
+
+def test_after_many_that_never_came_back_no_more_are_asked(agent: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(function, "MOST_HANGING", 3)
+    name = agent("import time\ndef answer(messages, tools):\n    time.sleep(1)\n")
+
+    async def run() -> None:
+        async with FunctionModel(f"{name}:answer", timeout=0.05) as model:
+            await asyncio.gather(*[model.ask(Question(CASE)) for _ in range(3)], return_exceptions=True)
+            with pytest.raises(NoReply, match="is asked no more: 3 calls of it never came back") as error:
+                await model.ask(Question(CASE))
+            assert error.value.hopeless
+            await asyncio.sleep(1.2)
+            assert "did not come back" in str((await asyncio.gather(model.ask(Question(CASE)), return_exceptions=True))[0])
+
+    asyncio.run(run())
+
+
+def test_threads_are_used_again_and_end(agent: Write) -> None:
+    name = agent("import threading\ndef answer(messages, tools): return str(threading.get_ident())\n")
+
+    async def run() -> set[str]:
+        seen: set[str] = set()
+        async with FunctionModel(f"{name}:answer", timeout=5) as model:
+            for _ in range(50):
+                seen.add((await model.ask(Question(CASE))).text)
+        return seen
+
+    before = threading.active_count()
+    assert len(asyncio.run(run())) <= 2
+    deadline = time.monotonic() + 5
+    while threading.active_count() > before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert threading.active_count() <= before
+
+
+def test_a_process_ends_though_a_call_hangs(agent: Write) -> None:
+    name = agent("import time\ndef answer(messages, tools): time.sleep(600)\n")
+    code = (
+        "import asyncio\nfrom callmark.models.function import FunctionModel\nfrom callmark.models.model import NoReply, Question\n"
+        "from callmark.types import Case\n"
+        "async def run():\n"
+        f"    async with FunctionModel('{name}:answer', timeout=0.1) as model:\n"
+        "        try: await model.ask(Question(Case('a')))\n"
+        "        except NoReply as error: print(error)\n"
+        "asyncio.run(run())\nprint('ended')\n"
+    )
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=30, check=False)
+    assert (done.stdout, done.returncode) == ("ended\n", 0)
+    assert done.stderr == f"{name}:answer did not come back within 0.1 s\n"
+
+
+def test_a_module_may_import_its_neighbours_when_it_is_called(agent: Write) -> None:
+    other = agent("WORD = 'ok'\n")
+    name = agent(f"def answer(messages, tools):\n    from {other} import WORD\n    return WORD\n")
+    before = list(sys.path)
+    assert ask(f"{name}:answer") == [Reply((), "ok")]
+    assert sys.path == before
+
+
+@pytest.mark.parametrize(
+    "code, spec, sentence",
+    [
+        ("", "NAME", "'NAME' names no function, module:function was expected"),
+        ("", ":answer", "':answer' names no function, module:function was expected"),
+        ("", "NAME:", "'NAME:' names no function, module:function was expected"),
+        ("", "NAMEX:answer", "there is no module NAMEX for NAMEX:answer. Did you mean NAME?"),
+        ("", "no_such_module.inner:answer", "there is no module no_such_module for no_such_module.inner:answer"),
+        ("import no_such_module", "NAME:answer", "cannot be imported: ModuleNotFoundError: No module named 'no_such_module' (NAME.py:1)"),
+        ("\n\nx = 1 / 0", "NAME:answer", "the module of NAME:answer cannot be imported: ZeroDivisionError: division by zero (NAME.py:3)"),
+        ("def f(:\n", "NAME:answer", "cannot be imported: SyntaxError: invalid syntax (NAME.py:1)"),
+        ("raise SystemExit('bye')", "NAME:answer", "cannot be imported: SystemExit: bye (NAME.py:1)"),
+        ("def answer(messages, tools): ...", "NAME:anwser", "the module NAME has no 'anwser'. Did you mean answer?"),
+        ("class A: ...", "NAME:A.answer", "the module NAME has no 'A.answer'"),
+        ("answer = 5", "NAME:answer", "NAME:answer is an int, a function of messages and tools was expected"),
+        ("class Agent: ...", "NAME:Agent", "NAME:Agent is an Agent, a function of messages and tools was expected"),
+        ("class Agent:\n    def __init__(self, key): ...", "NAME:Agent", "the agent of NAME:Agent cannot be made: TypeError: "),
+        ("def answer(messages): ...", "NAME:answer", "NAME:answer cannot be called with messages and tools: too many positional arguments"),
+        (
+            "def answer(a, b, c): ...",
+            "NAME:answer",
+            "NAME:answer cannot be called with messages and tools: missing a required argument: 'c'",
+        ),
+    ],
+)
+def test_a_spec_that_cannot_work_is_one_sentence(agent: Write, code: str, spec: str, sentence: str) -> None:
+    name = agent(code)
+    with pytest.raises(BadInput) as error:
+        FunctionModel(spec.replace("NAME", name), timeout=5)
+    assert sentence.replace("NAME", name) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_time_out_of_nothing_is_refused(agent: Write) -> None:
+    with pytest.raises(BadInput, match="the time-out of .* is 0 seconds, more than 0 was expected"):
+        FunctionModel(f"{agent('def answer(messages, tools): ...')}:answer", timeout=0)
+
+
+def test_its_label_can_be_the_name_of_a_folder(agent: Write) -> None:
+    name = agent("def answer(messages, tools): ...")
+    model = FunctionModel(f"{name}:answer", timeout=5)
+    assert (model.label, model.fingerprint(Question(CASE))) == (f"{name}.answer", None)
