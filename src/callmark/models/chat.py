@@ -81,20 +81,28 @@ class ChatModel:
 
     @property
     def label(self) -> str:
-        return self._spec.shown
+        """The spec; of a server of one's own only the model's name."""
+        return self._keys.hide(self._spec.name) if self._spec.provider in ("vllm", "http") else self._spec.shown
 
     @property
     def concurrency(self) -> int:
         return HTTP[self._spec.provider].concurrency
 
-    def fingerprint(self, question: Question) -> bytes:
-        """The address without its secrets, and the body. A query that may not be told is in it as a digest, as it may shape the answer."""
+    def fingerprint(self, question: Question) -> bytes | None:
+        """The address without its secrets, how the answer is read, and the body; None where there is no such body.
+
+        A query that may not be told is in it as a digest, as it may shape the answer.
+        """
+        try:
+            body = request_body(question.case, self._spec.name, self._settings)
+        except BadInput:
+            return None
         place = self._endpoint.shown
         if not place.endswith(self._endpoint.query):
             from hashlib import blake2b
 
             place += f" {blake2b(self._endpoint.query.encode(), digest_size=16).hexdigest()}"
-        return b"%b\n%b" % (place.encode(), request_body(question.case, self._spec.name, self._settings))
+        return f"{place}\n{self._settings.parse} {self._settings.tools_in_prompt}\n".encode() + body
 
     async def ask(self, question: Question) -> Reply:
         """Its reply; raises `NoReply`, and nothing else. It is asked once: whether to ask again is for others to say."""
@@ -156,9 +164,9 @@ class ChatModel:
     def _hints(self, status: int) -> str:
         """What to look at first when this is the answer."""
         if status in _NOT_ALLOWED:
-            optional = HTTP[self._spec.provider].key_variables[:1]
-            without = f"no key was sent, as {optional[0]} is not set" if optional else "no key was sent; api_key_env can name one"
-            return f"{self._endpoint.credential} was sent" if self._endpoint.credential else without
+            variables = HTTP[self._spec.provider].key_variables
+            none = f"no key, as {variables[0]} is not set" if variables else "no key; api_key_env can name one"
+            return f"it was sent {self._endpoint.credential or none}"
         return f"the model {self._spec.name} or the address is not known there" if status == _UNKNOWN else ""
 
 
@@ -179,7 +187,7 @@ def _no_answer(error: Exception, address: str, timeout: float) -> NoReply:
             return NoReply(f"nobody answers at {address}: {reason}", again=True, hopeless=True)
         case ClientPayloadError():
             return NoReply(f"{address} broke off in the middle of its answer", again=True)
-        case InvalidURL():
+        case InvalidURL() | UnicodeError():  # a name that no host can have
             return NoReply(f"{address} is no address that can be asked", hopeless=True)
     return NoReply(f"{address} closed the connection, or does not speak HTTP", again=True)
 

@@ -29,6 +29,7 @@ FILE = ".env"
 
 _SHORTEST = 8
 _TELLING = frozenset({"KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "CREDENTIALS"})
+_SAME_ANYWHERE = re.compile("[A-Za-z0-9]+")  # what every spelling of a secret has in common, so that one look for it is enough
 _ESCAPED = re.compile("%[0-9A-F]{2}")
 _SECRET_PARTS = re.compile(r"^.*@|(?<=\?)[^#]+|(?<=:)(?![0-9]{1,6}(?:[/?#]|$))[^/?#]+", re.DOTALL)  # the last: no port
 _WRONG_PORT = "has a port that is no number from 1 to 65535"
@@ -43,8 +44,9 @@ class Keys:
 
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
         self._values: dict[str, str] = {}
-        self._in_text: tuple[str, ...] = ()
-        self._in_bodies: tuple[bytes, ...] = ()
+        self._secrets: dict[str, bool] = {}  # and whether each was sent to somebody
+        self._in_text: list[tuple[str, list[str]]] = []
+        self._in_bodies: list[tuple[bytes, list[bytes]]] = []
         self._take(values or {})
 
     @classmethod
@@ -64,9 +66,10 @@ class Keys:
 
     def hide(self, text: str) -> str:
         """The text with `…` for every secret, however it is written: as it is, percent-encoded, in JSON, in HTML."""
-        for secret in self._in_text:
-            if secret in text:
-                text = text.replace(secret, HIDDEN)
+        for mark, spellings in self._in_text:
+            if mark in text:
+                for spelling in spellings:
+                    text = text.replace(spelling, HIDDEN)
         return text
 
     def hide_bytes(self, data: bytes) -> bytes:
@@ -74,9 +77,10 @@ class Keys:
 
         A variable whose value is a mere word (`DB_PASSWORD=postgres`) stays: nobody was sent it, and an answer may say the word.
         """
-        for secret in self._in_bodies:
-            if secret in data:
-                data = data.replace(secret, HIDDEN.encode())
+        for mark, spellings in self._in_bodies:
+            if mark in data:
+                for spelling in spellings:
+                    data = data.replace(spelling, HIDDEN.encode())
         return data
 
     def __repr__(self) -> str:
@@ -89,13 +93,16 @@ class Keys:
                 self._learn(value.strip(), sent=False)
 
     def _learn(self, secret: str, *, sent: bool) -> None:
-        if len(secret) < _SHORTEST:
+        if len(secret) < _SHORTEST or (secret in self._secrets and self._secrets[secret] >= sent):
             return
-        spellings = set(_spellings(secret))  # the longest first, so that a secret within another leaves nothing of it
-        self._in_text = tuple(sorted({*self._in_text, *spellings}, key=len, reverse=True))
-        if sent or not _is_words(secret):
-            encoded = {spelling.encode("utf-8", "backslashreplace") for spelling in spellings}
-            self._in_bodies = tuple(sorted({*self._in_bodies, *encoded}, key=len, reverse=True))
+        self._secrets[secret] = sent
+        self._in_text, self._in_bodies = [], []
+        for each in sorted(self._secrets, key=len, reverse=True):  # the longest first: one within another then leaves nothing of it
+            mark = max(_SAME_ANYWHERE.findall(each), key=len, default="")
+            spellings = sorted(set(_spellings(each)), key=len, reverse=True)
+            self._in_text.append((mark, spellings))
+            if self._secrets[each] or not _is_words(each):
+                self._in_bodies.append((mark.encode(), [spelling.encode("utf-8", "backslashreplace") for spelling in spellings]))
 
 
 class EntraToken:
@@ -171,7 +178,7 @@ def read_url(text: str, keys: Keys, *, where: str, example: str) -> Url:
     if user:
         name, _, password = map(unquote, user.partition(":"))
         basic = b64encode(f"{name}:{password}".encode()).decode()
-        for secret in (user, f"{name}:{password}", name, password, basic.rstrip("=")):
+        for secret in (user, f"{name}:{password}", password or name, basic.rstrip("=")):  # beside a password a name is no secret
             keys.add(secret)
     shown = "&".join(_shown_parameter(parameter, keys) for parameter in parts.query.split("&"))
     return Url(parts.scheme, host, parts.path.rstrip("/"), parts.query, shown, basic)

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Semaphore, Thread
+from threading import Event, Semaphore, Thread
 from types import TracebackType
 from typing import Any, Self
 
@@ -142,6 +142,7 @@ class _Running:
         self._open: dict[str, asyncio.Future[Outcome]] = {}  # in the order of asking; those that were given up too
         self._questions: SimpleQueue[bytes | None] = SimpleQueue()
         self._room = Semaphore(4)  # chunks that may wait to be read, so that a flood is not piled up
+        self._exited = Event()
         self._closed_output = False
         self._tail = b""
         self._process = subprocess.Popen(
@@ -170,7 +171,8 @@ class _Running:
         try:
             await asyncio.wait({self._over}, timeout=_MOMENT)
         finally:
-            self._kill()
+            if not self._over.done():  # else its number may be another's by now
+                self._kill()
         await asyncio.wait({self._over}, timeout=5 * _MOMENT)
 
     def _came(self, lines: list[bytes]) -> None:
@@ -205,7 +207,7 @@ class _Running:
         return reply
 
     def _ended(self, status: int) -> None:
-        how = f"it was ended by {signal.Signals(-status).name}" if status < 0 else f"it ended with exit status {status}"
+        how = f"it was ended by signal {-status} ({signal.strsignal(-status)})" if status < 0 else f"it ended with exit status {status}"
         lines = self._tail.decode("utf-8", "replace").splitlines()
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         self.end = ("it closed its output" if self._closed_output else how) + (f", its last words {_quoted(last)}" if last else "")
@@ -246,9 +248,7 @@ class _Running:
                     self._tell(self._came, lines)
             self._room.acquire()
             self._tell(self._came, [bytes(begun)])
-        try:
-            self._process.wait(_MOMENT)
-        except subprocess.TimeoutExpired:
+        if not self._exited.wait(_MOMENT):
             self._closed_output = True
             self._kill()
 
@@ -259,9 +259,14 @@ class _Running:
                 self._tail = (self._tail + chunk)[-_TAIL:]
 
     def _wait(self) -> None:
-        status = self._process.wait()
+        if hasattr(os, "waitid"):  # it keeps its number until it is waited for, so that nobody else can be killed by it
+            os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        else:
+            self._process.wait()
+        self._exited.set()
         self._reader.join(_MOMENT)
         self._kill()  # children that it left behind, and that hold its output open
+        status = self._process.wait()
         self._reader.join(_MOMENT)
         self._listener.join(_MOMENT)
         self._tell(self._ended, status)

@@ -139,7 +139,7 @@ def _errors(console: Console, summary: Summary) -> None:
         return
     console.print(Text(f"\n  {counted(summary.errors, 'error')}, in no number above", style="bold red"))
     for text, count in list(summary.error_texts.items())[:_TOOLS]:
-        console.print(Text(f"    {count:,}×  {one_line(text, 160)}", style="dim"), soft_wrap=True)
+        console.print(Text(f"    {count:,}×  {one_line(text, 300)}", style="dim"), soft_wrap=True)
 
 
 def interval(found: Estimate) -> str:
@@ -149,7 +149,7 @@ def interval(found: Estimate) -> str:
 def usage_line(usage: Usage) -> str:
     """Seconds, tokens, cost, as far as they were measured."""
     parts = []
-    if usage.slow_seconds >= FELT:
+    if usage.median_seconds >= FELT:
         parts.append(f"{seconds(usage.median_seconds)} an answer, one in twenty over {seconds(usage.slow_seconds)}")
     if usage.input_tokens or usage.output_tokens:
         parts.append(f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out")

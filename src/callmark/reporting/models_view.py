@@ -79,7 +79,7 @@ def _side_by_side(console: Console, labels: Sequence[str], summaries: Sequence[S
     if any(summary.errors for summary in summaries):
         made.add_row(Text("  errors, in no number above", style="red"), *(f"{summary.errors:,}" for summary in summaries))
     used = [summary.usage for summary in summaries]
-    if any(one and one.slow_seconds >= FELT for one in used):
+    if any(one and one.median_seconds >= FELT for one in used):
         made.add_row(Text("  an answer took", style="dim"), *(Text(seconds(one.median_seconds) if one else "", style="dim") for one in used))
     if any(one and one.input_tokens + one.output_tokens for one in used):
         told = [f"{one.input_tokens:,} / {one.output_tokens:,}" if one else "" for one in used]

@@ -162,10 +162,17 @@ class ModelRuns:
         try:
             asyncio.run(self._ask(cache, budget, watch))
         except BaseExceptionGroup as group:
+            self._discard_empty()
             raise _first(group) from None
         finally:
             if cache is not None:
                 cache.close()
+
+    def _discard_empty(self) -> None:
+        """Remove what was begun and came to nothing: a model that could not even be started."""
+        for run in self.runs:
+            if run.is_new and run.info.asked and not run.info.asked.answers + run.info.asked.errors:
+                discard(run.folder)
 
     def grade(self) -> list[Asked]:
         """Grade what came back, run by run. Where not one model answered at all, and it is known why, that is raised instead."""

@@ -1,0 +1,114 @@
+"""Is anything lost when `callmark run` is killed? Killed at random moments, gone on with, and compared with a run that was not.
+
+The command runs as a process of its own, against a server that is another. Each run is killed with SIGKILL at a moment drawn uniformly
+between its start and a little after the time that an undisturbed run takes, every fifth one once more after that; then `--resume` runs to
+its end. Sorted by case and trial, and without `spent.seconds`, the predictions must equal the undisturbed run's; so must the grades as
+they stand, and what run.json says. By the server's log, nothing that stood in predictions.jsonl at the moment of a kill is asked for again.
+As a kill almost never falls into a write, the last line is cut by hand as well, after each of its bytes. Exit status 1 on any difference.
+
+    python benchmarks/running_kills.py [--runs 50] [--cases 300] [--trials 2] [--at-once 20] [--latency 0.03] [--seed 1]
+"""
+
+import argparse
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the server is the tests'
+
+from tests.running.kills import (
+    Killed,
+    Moment,
+    Outcome,
+    killed_and_resumed,
+    run_command,
+    run_to_end,
+    served,
+    torn_everywhere,
+    write_cases,
+)
+
+BEYOND = 1.05  # of the time that an undisturbed run takes
+TWICE = 5  # every so many runs are killed twice
+TORN_CASES = 3
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    for name, default in {"runs": 50, "cases": 300, "trials": 2, "at-once": 20, "seed": 1}.items():
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--latency", type=float, default=0.03)
+    options = parser.parse_args()
+    random = Random(options.seed)
+    with tempfile.TemporaryDirectory() as made, served(Path(made, "log"), "--latency", str(options.latency)) as server:
+        folder = Path(made)
+        cases, model = write_cases(folder / "cases.jsonl", options.cases), f"{server.url}#model"
+        more = ("--trials", str(options.trials), "--concurrency", str(options.at_once))
+        seconds = run_to_end(run_command(cases, model, folder, "undisturbed", *more), folder)
+        print(
+            f"{options.cases:,} cases, {options.trials} trials, {options.at_once} at a time, {options.latency * 1000:g} ms an answer: "
+            f"{seconds:.2f} s undisturbed; {options.runs} runs, killed between 0 and {seconds * BEYOND:.2f} s"
+        )
+        print(f"  {'run':>4} {'killed after':>12}  {'recorded':>8} {'in flight':>9} {'last line':>9}  then")
+        outcomes = []
+        for number in range(1, options.runs + 1):
+            moments = [Moment(random.uniform(0, seconds * BEYOND)) for _ in range(1 if number % TWICE else 2)]
+            name = f"killed-{number}"
+            command = run_command(cases, model, folder, name, *more)
+            outcomes.append(
+                killed_and_resumed(command, folder / name, server, folder / "undisturbed", moments=moments, trials=options.trials)
+            )
+            show(number, outcomes[-1])
+        write_cases(cases, TORN_CASES)
+        run_to_end(run_command(cases, model, folder, "torn"), folder)
+        cuts, problems = torn_everywhere(cases, model, folder / "torn", server)
+    return report(outcomes, options.cases * options.trials, cuts, problems)
+
+
+def show(number: int, outcome: Outcome) -> None:
+    for turn, kill in enumerate(outcome.kills, 1):
+        then = "" if turn < len(outcome.kills) else "; ".join(outcome.problems) or "equal"
+        line = "torn" if kill.torn else "whole" if kill.recorded else "none"
+        label = str(number) if turn == 1 else ""
+        print(f"  {label:>4} {kill.after:10.3f} s  {kill.recorded:8,} {kill.in_flight:9,} {line:>9}  {then}")
+
+
+def report(outcomes: list[Outcome], questions: int, cuts: int, problems: list[str]) -> int:
+    """When the kills were, seen from what was written, and the verdict."""
+    kills = [kill for outcome in outcomes for kill in outcome.kills]
+    moments = Counter(moment(kill, questions) for kill in kills)
+    print(f"  {len(kills)} kills: " + ", ".join(f"{count} {name}" for name, count in moments.most_common()))
+    asking = [kill for kill in kills if kill.in_flight]
+    if asking:
+        least, most = min(kill.in_flight for kill in asking), max(kill.in_flight for kill in asking)
+        print(f"  in flight when killed, and asked for again: {least:,} to {most:,}, {sum(kill.in_flight for kill in kills):,} in all")
+    left = [name for outcome in outcomes for name in outcome.left_over]
+    print(
+        f"  torn by a kill: {sum(kill.torn for kill in kills)}; files left lying about: {len(left)}" + "".join(f"\n    {n}" for n in left)
+    )
+    print(
+        f"  last line cut by hand after each of its bytes, {cuts} times: {f'{len(problems)} DIFFERENCES' if problems else 'healed each time'}"
+    )
+    for problem in problems[:10]:
+        print(f"    {problem}")
+    wrong = sum(bool(outcome.problems) for outcome in outcomes)
+    print(f"  nothing lost, nothing recorded asked for again, {len(outcomes)} runs: {f'NOT HELD in {wrong}' if wrong else 'held'}")
+    return 1 if wrong or problems else 0
+
+
+def moment(kill: Killed, questions: int) -> str:
+    if kill.ended:
+        return "after the end"
+    if not kill.begun:
+        return "before there was a run"
+    if not kill.recorded and not kill.in_flight:
+        return "before the first question"
+    if kill.recorded == questions:
+        return "after the last answer, before the end"
+    return "between the first and the last answer"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

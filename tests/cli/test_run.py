@@ -1,0 +1,328 @@
+"""`callmark run`: what is asked, what is kept, what people see."""
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cli
+from tests.rows import WEATHER, assistant, call, result, row, user, write_rows
+
+AGENT = """
+import os
+
+def answer(messages, tools):
+    asked = messages[-1]["content"]
+    with open("asked.log", "a") as log:
+        log.write(asked + "\\n")
+    if os.path.exists("broken") and asked.endswith("3?"):
+        raise RuntimeError("the agent fell over")
+    return {"role": "assistant", "tool_calls": [{"name": "get_weather", "arguments": {"city": asked.split()[-1].rstrip("?")}}]}
+
+def wrong(messages, tools):
+    return "I cannot say."
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an agent and five conversations of one call each."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "agent", raising=False)
+    (tmp_path / "agent.py").write_text(AGENT)
+    talks = [
+        row(
+            user(f"How is Bonn{n}?"),
+            assistant(call("get_weather", {"city": f"Bonn{n}"}, "1")),
+            result("sunny", "1"),
+            tools=[WEATHER],
+            id=f"t{n}",
+        )
+        for n in range(5)
+    ]
+    write_rows(tmp_path / "talks.jsonl", *talks)
+    return tmp_path
+
+
+def lines(path: Path | str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+
+
+def info(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Path("runs", name, "run.json").read_text(encoding="utf-8"))
+    return found
+
+
+def asked() -> list[str]:
+    return sorted(Path("asked.log").read_text().splitlines()) if Path("asked.log").exists() else []
+
+
+def test_a_model_is_asked_graded_and_shown(cli: Cli, here: Path) -> None:
+    done = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine")
+    assert done.status == 0, done.err
+    assert "5 decision points" in done.out
+    assert "talks.jsonl holds conversations: they were cut into decision points on the way" in done.out
+    assert re.search(r"call\.score +1 ", done.out)
+    assert [line["case"] for line in sorted(lines("runs/mine/predictions.jsonl"), key=lambda line: line["case"])] == [
+        f"t{n}:1" for n in range(5)
+    ]
+    assert all(line["spent"]["seconds"] > 0 for line in lines("runs/mine/predictions.jsonl"))
+    assert len(lines("runs/mine/grades.jsonl")) == 5
+    assert info("mine")["asked"] == {
+        "label": "agent.answer",
+        "model": {"model": "python:agent:answer"},
+        "questions": 5,
+        "answers": 5,
+    }
+    assert len(asked()) == 5
+
+
+def test_several_models_stand_side_by_side(cli: Cli, here: Path) -> None:
+    done = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--model", "python:agent:wrong", "--name", "both")
+    assert done.status == 0, done.err
+    assert "2 models · 5 decision points" in done.out
+    assert re.search(r"call\.score .*1 .* 0\b", done.out)
+    assert re.search(r"no call +0 +5", done.out)
+    assert "runs/both-agent.answer\nruns/both-agent.wrong\n" in done.out
+
+
+def test_for_machines_there_is_one_entry_for_each_model(cli: Cli, here: Path) -> None:
+    done = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--model", "python:agent:wrong", "--json")
+    assert [one["summary"]["metrics"]["call.score"]["mean"] for one in json.loads(done.out)] == [1.0, 0.0]
+
+
+def test_only_the_first_so_many_are_asked_and_graded(cli: Cli, here: Path) -> None:
+    done = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "few", "--limit", "2")
+    assert "2 decision points" in done.out
+    assert len(asked()) == 2
+    assert info("few")["cases"] == 2
+    again = cli("grade", "runs/few")
+    assert (again.status, "2 decision points" in again.out) == (0, True)
+
+
+def test_each_question_is_asked_as_often_as_said(cli: Cli, here: Path) -> None:
+    done = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "thrice", "--trials", "3")
+    assert "5 decision points" in done.out
+    assert "each asked 3 times" in done.out
+    assert len(asked()) == 15
+    assert [(line["case"], line.get("trial", 0)) for line in lines("runs/thrice/grades.jsonl")][:4] == [
+        ("t0:1", 0),
+        ("t0:1", 1),
+        ("t0:1", 2),
+        ("t1:1", 0),
+    ]
+
+
+def test_the_users_own_crash_is_an_error_apart_and_the_status_is_3(cli: Cli, here: Path) -> None:
+    Path("broken").touch()
+    done = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine")
+    assert done.status == 3
+    assert "scored 4 of 5, 1 error" in done.out
+    assert "the agent fell over" in done.out
+    assert "agent.py:" in done.out
+
+
+def test_going_on_asks_only_for_what_has_no_answer(cli: Cli, here: Path) -> None:
+    Path("broken").touch()
+    cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine")
+    Path("broken").unlink()
+    Path("asked.log").unlink()
+    done = cli("run", "runs/mine", "--resume")
+    assert (done.status, asked()) == (0, ["How is Bonn3?"]), done.err
+    assert "scored 5" in done.out
+    Path("asked.log").unlink()
+    again = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine", "--resume")
+    assert (again.status, asked()) == (0, [])
+
+
+def test_going_on_with_a_run_that_never_began_begins_it(cli: Cli, here: Path) -> None:
+    done = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "new", "--resume")
+    assert (done.status, len(asked())) == (0, 5)
+
+
+@pytest.mark.parametrize(
+    "change, sentence",
+    [
+        (("--trials", "2"), "runs/mine was begun with trials 1, now it is 2"),
+        (("--limit", "3"), "runs/mine was begun with limit not given, now it is 3"),
+        (("--parse", "hermes"), 'runs/mine was begun with parse not given, now it is "hermes"'),
+        (("--model", "python:agent:wrong"), 'runs/mine was begun with model "python:agent:answer", now it is "python:agent:wrong"'),
+    ],
+)
+def test_a_changed_setting_is_refused_with_what_changed(cli: Cli, here: Path, change: tuple[str, ...], sentence: str) -> None:
+    cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine")
+    given = change if "--model" in change else ("--model", "python:agent:answer", *change)
+    for arguments in (("run", "runs/mine", *change), ("run", "talks.jsonl", "--name", "mine", *given)):
+        done = cli(*arguments, "--resume")
+        assert (done.status, sentence in done.err) == (2, True), done.err
+    assert len(asked()) == 5
+
+
+def test_a_changed_dataset_is_refused(cli: Cli, here: Path) -> None:
+    cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine")
+    with Path("talks.jsonl").open("a") as file:
+        file.write(Path("talks.jsonl").read_text().splitlines()[0].replace("t0", "t9") + "\n")
+    done = cli("run", "runs/mine", "--resume")
+    assert (done.status, len(asked())) == (2, 5)
+    assert "talks.jsonl has changed since runs/mine was begun" in done.err
+
+
+def test_what_comes_through_a_pipe_can_be_gone_on_with(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Pipe:
+        buffer = io.BufferedReader(io.BytesIO(Path("talks.jsonl").read_bytes()))  # type: ignore[arg-type]
+
+    monkeypatch.setattr(sys, "stdin", Pipe)
+    done = cli("run", "-", "--model", "python:agent:answer", "--model", "python:agent:wrong", "--name", "piped")
+    assert done.status == 0, done.err
+    assert "standard input holds conversations" in done.out
+    for name in ("piped-agent.answer", "piped-agent.wrong"):
+        assert cli("run", f"runs/{name}", "--resume").status == 0
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (("--model", "opnai:gpt"), "opnai"),
+        (("--model", "openai:gpt"), "OPENAI_API_KEY"),
+        (("--model", "http://localhost:99999/v1#x"), "99999"),
+        (("--model", "http://localhost/v1"), "#"),
+        (("--model", "vllm:"), "vllm:"),
+        (("--model", "python:nowhere:f"), "nowhere"),
+        (("--model", "python:agent:anser"), "Did you mean answer?"),
+        (("--model", "replay:none.jsonl"), "none.jsonl"),
+        (("--model", "scripted:hastie"), "Did you mean hasty?"),
+        (("--model", "cmd:no-such-program-here"), "no-such-program-here"),
+        (("--model", "python:agent:answer", "--temperature", "1"), "temperature means nothing to it"),
+        (("--model", "python:agent:answer", "--param", "top_p=1"), "takes no parameter 'top_p'"),
+        (("--model", "scripted:hasty", "--param", "sed=1"), "Did you mean seed?"),
+        (("--model", "python:agent:answer", "--param", "x"), "is not NAME=VALUE"),
+        (("--model", "http://localhost:1/v1#x", "--param", "api_key=sk-1"), "api_key"),
+        (("--model", "python:agent:answer", "--model", "python:agent:answer"), "two models are called agent.answer"),
+        (("--model", "python:agent:answer", "--suite", "nosuch"), "nosuch"),
+        (("--model", "python:agent:answer", "--resume"), "--resume needs to know which run"),
+        (("--model", "python:agent:answer", "--max-cost", "1"), "--max-cost needs a price"),
+        ((), "--model is missing"),
+    ],
+)
+def test_what_cannot_work_is_said_in_a_sentence_before_anything_is_asked(
+    cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], sentence: str
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    done = cli("run", "talks.jsonl", *arguments)
+    assert done.status == 2
+    assert sentence in done.err
+    assert done.err.startswith("callmark: ")
+    assert "Traceback" not in done.err
+    assert asked() == []
+    assert not any(Path("runs").iterdir()) if Path("runs").exists() else True
+
+
+@pytest.mark.parametrize(
+    "file, sentence",
+    [
+        ("missing.jsonl", "there is no file missing.jsonl"),
+        ("scenarios.jsonl", "scenarios.jsonl holds scenarios"),
+        ("silent.jsonl", "silent.jsonl has no call in it"),
+        ("twice.jsonl", "stands for two cases"),
+    ],
+)
+def test_cases_that_cannot_be_asked_are_refused(cli: Cli, here: Path, file: str, sentence: str) -> None:
+    scenario = {
+        "id": "s", "instructions": "Ask for the weather.", "completion_condition": "It was told.", "expected_function_calls": [],
+        "scenario_type": "x", "description": "d",
+    }  # fmt: skip
+    write_rows(here / "scenarios.jsonl", scenario)
+    write_rows(here / "silent.jsonl", row(user("hello"), assistant(text="hello"), tools=[WEATHER], id="x"))
+    point = {
+        "id": "p",
+        "messages": [user("Bonn?")],
+        "tools": [WEATHER],
+        "expected_output": assistant(call("get_weather", {"city": "Bonn"}, "1")),
+    }
+    write_rows(here / "twice.jsonl", point, point)
+    done = cli("run", file, "--model", "python:agent:answer")
+    assert (done.status, sentence in done.err) == (2, True), done.err
+    assert not Path("runs").exists() or not any(Path("runs").iterdir())
+
+
+def test_a_name_that_is_taken_is_not_written_over(cli: Cli, here: Path) -> None:
+    cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine")
+    done = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine")
+    assert (done.status, len(asked())) == (2, 5)
+    assert "there is a run in runs/mine already" in done.err
+    assert "--resume goes on with it" in done.err
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (("runs/mine",), "runs/mine is a run: --resume goes on with it"),
+        (("runs/mine", "--resume", "--name", "other"), "-o and --name cannot be given"),
+        (("runs/graded", "--resume"), "runs/graded was made of a file of predictions"),
+        (("runs", "--resume"), "runs is no run"),
+    ],
+)
+def test_what_is_no_run_to_go_on_with_is_refused(cli: Cli, here: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine")
+    cli("grade", "talks.jsonl", "-p", "runs/mine/predictions.jsonl", "--name", "graded")
+    done = cli("run", *arguments)
+    assert (done.status, sentence in done.err) == (2, True), done.err
+
+
+def test_names_from_the_configuration_are_understood(cli: Cli, here: Path) -> None:
+    Path("callmark.toml").write_text('[models.mine]\nmodel = "python:agent:answer"\n[models.other]\nmodel = "python:agent:wrong"\n')
+    done = cli("run", "talks.jsonl", "--model", "mine", "--model", "other", "--name", "both")
+    assert done.status == 0, done.err
+    assert sorted(os.listdir("runs")) == ["both-mine", "both-other"]
+    missing = cli("run", "talks.jsonl", "--model", "min")
+    assert "there is no model called 'min'. Did you mean mine?" in missing.err
+
+
+def test_what_there_is_to_ask_is_listed_without_any_key(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-recognisable-0123456789")
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    Path("callmark.toml").write_text('[models.mine]\nmodel = "http://me:sk-other-9876543210@host:1/v1#x"\n')
+    done = cli("run", "--list-models")
+    assert done.status == 0
+    assert "✓  openai:" in done.out
+    assert "ANTHROPIC_API_KEY is not set" in done.out
+    assert "mine" in done.out
+    assert "sk-" not in done.out + done.err
+
+
+def test_a_second_process_on_the_same_folder_is_refused(cli: Cli, here: Path) -> None:
+    Path("slow.py").write_text("import time\ndef answer(messages, tools):\n    time.sleep(30)\n")
+    code = "from callmark.cli.main import main; main()"
+    command = [sys.executable, "-c", code, "run", "talks.jsonl", "--model", "python:slow:answer", "--name", "mine"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as other:
+        until = time.monotonic() + 20
+        while not Path("runs/mine/predictions.jsonl").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        for arguments in (("run", "runs/mine", "--resume"), ("grade", "runs/mine")):
+            done = cli(*arguments)
+            assert (done.status, "another process" in done.err) == (2, True), done.err
+        other.send_signal(signal.SIGINT)
+        assert other.stderr is not None
+        said = other.stderr.read()
+        assert other.wait(20) == 130
+    assert "0 of 5 answers kept. To go on:\ncallmark run runs/mine --resume\n" in said
+    assert info("mine")["status"] == "interrupted"
+
+
+def test_running_into_a_full_disk_is_said(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(file: int, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("callmark.running.journal.os.write", full)
+    done = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine")
+    assert done.status == 2
+    assert "predictions.jsonl cannot be written: No space left on device" in done.err

@@ -1,0 +1,244 @@
+"""`callmark run` against a real server that does everything wrong that servers do: what the user sees of it, and what nobody ever sees."""
+
+import json
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from callmark.running import asking, pace
+from tests.chat_server import Answer, Plan, chat_server
+from tests.conftest import Cli, Result
+from tests.rows import assistant, call, user, write_rows
+
+ORDER = {
+    "type": "function",
+    "function": {
+        "name": "get_order",
+        "parameters": {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]},
+    },
+}
+CASES = 4
+KEY = "sk-recognisable-4711-abcdefghij"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A folder with four decision points; waits are short, so that tests are."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(pace, "FIRST_WAIT", 0.01)
+    points = [
+        {
+            "id": f"c{number}",
+            "messages": [user(f"order {number}")],
+            "tools": [ORDER],
+            "expected_output": assistant(call("get_order", {"order_id": str(number)})),
+        }
+        for number in range(CASES)
+    ]
+    write_rows(tmp_path / "eval.jsonl", *points)
+    return
+
+
+def run(cli: Cli, url: str, *more: str) -> Result:
+    return cli("run", "eval.jsonl", "--model", f"{url}#m", "--name", "r", "--no-cache", "--timeout", "0.5", "--retries", "2", *more)
+
+
+def first_time(fault: str) -> Plan:
+    """The fault when a question comes first, an answer when it comes again."""
+    return lambda number, request, attempt: fault if attempt == 0 else "answer"
+
+
+def for_order_2(fault: str | Answer) -> Plan:
+    """The fault for one of the four questions, however often it is asked."""
+    return lambda number, request, attempt: fault if request["messages"][-1]["content"] == "order 2" else "answer"
+
+
+PASSING = ("429", "429 with Retry-After", "500", "503", "cut body", "invalid JSON", "HTML", "error object", "empty choices", "hang")
+
+
+@pytest.mark.parametrize("fault", PASSING)
+def test_what_passes_is_asked_again_and_leaves_no_trace_in_the_numbers(cli: Cli, fault: str) -> None:
+    with chat_server(first_time(fault)) as server:
+        done = run(cli, server.url)
+        assert done.status == 0, done.err + done.out
+        assert "scored 4" in done.out
+        assert f"asked again {CASES}×" in done.out
+        assert len(server.requests) == 2 * CASES
+
+
+LASTING = [
+    ("429", "429", 3),
+    ("429 with Retry-After", "429", 3),
+    ("500", "500", 3),
+    ("503", "503", 3),
+    ("hang", "0.5 s", 3),
+    ("cut body", "broke off in the middle of its answer", 3),
+    ("invalid JSON", "answered with a text that begins with", 3),
+    ("HTML", "an HTML page, 'Bad gateway'", 3),
+    ("error object", "error", 3),
+    ("empty choices", "no choices", 3),
+    (Answer(400, b'{"error": {"message": "context length exceeded"}}'), "context length exceeded", 1),
+]
+
+
+@pytest.mark.parametrize("fault, said, tries", LASTING, ids=[str(said) for _, said, _ in LASTING])
+def test_what_lasts_is_an_error_beside_the_numbers_and_the_status_is_3(cli: Cli, fault: str | Answer, said: str, tries: int) -> None:
+    with chat_server(for_order_2(fault)) as server:
+        done = run(cli, server.url)
+        assert done.status == 3, done.err + done.out
+        assert "scored 3 of 4, 1 error" in done.out
+        assert "call.score               1 " in done.out
+        shown = done.out[done.out.index("in no number above") :]
+        assert said in shown, shown
+        assert (f"({tries} tries)" in shown) is (tries > 1)
+        assert len(server.requests) == CASES - 1 + tries
+
+
+def test_a_slow_server_is_waited_for(cli: Cli) -> None:
+    with chat_server("slow headers", slow=0.2) as server:
+        done = run(cli, server.url)
+    assert (done.status, "scored 4" in done.out) == (0, True)
+    assert "an answer, one in twenty over" in done.out
+
+
+def test_an_unknown_reason_to_stop_is_kept_and_graded(cli: Cli) -> None:
+    with chat_server("unknown finish reason") as server:
+        done = run(cli, server.url)
+    assert (done.status, "call.score               1 " in done.out) == (0, True)
+    line = json.loads(Path("runs/r/predictions.jsonl").read_text().splitlines()[0])
+    assert line["finish"] not in ("", "stop", "tool_calls")
+
+
+def test_arguments_that_are_no_json_are_the_models_own_fault(cli: Cli) -> None:
+    with chat_server(for_order_2("arguments that are not JSON")) as server:
+        done = run(cli, server.url)
+    assert done.status == 0
+    assert "scored 4" in done.out
+    assert "malformed call  1" in done.out
+
+
+def test_two_calls_of_one_id_are_two_calls(cli: Cli) -> None:
+    with chat_server(for_order_2("duplicate ids")) as server:
+        done = run(cli, server.url)
+    assert done.status == 0
+    assert "repeated call  1" in done.out
+
+
+def test_a_refused_connection_says_so_and_how_to_go_on(cli: Cli) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        done = run(cli, url)
+    assert done.status == 2
+    assert f"nobody answers at {url}/chat/completions: the connection was refused" in done.err
+    assert "callmark run runs/r --resume" in done.err
+
+
+@pytest.mark.parametrize("status, said", [(401, "401"), (403, "403"), (404, "404")])
+def test_who_is_not_let_in_is_told_at_once(cli: Cli, status: int, said: str) -> None:
+    with chat_server(lambda *_: Answer(status, b'{"error": {"message": "no"}}')) as server:
+        done = run(cli, server.url, "--concurrency", "1")
+        assert len(server.requests) == 1
+    assert done.status == 2
+    assert said in done.err
+
+
+def test_a_server_that_goes_away_leaves_what_it_answered(cli: Cli) -> None:
+    with chat_server() as server:
+        run(cli, server.url, "--limit", "2")
+        Path("runs/r").rename("runs/two")
+        done = cli("run", "eval.jsonl", "--model", f"{server.url}#m", "--name", "r", "--no-cache")
+    assert done.status == 0
+    done = cli("run", "runs/r", "--resume")
+    assert done.status == 0  # nothing was left to ask
+
+
+def test_one_model_that_cannot_be_asked_does_not_stop_the_other(cli: Cli) -> None:
+    with chat_server() as server:
+        done = cli(
+            "run", "eval.jsonl", "--model", f"{server.url}#good", "--model", "http://127.0.0.1:9/v1#gone", "--name", "r", "--no-cache"
+        )  # fmt: skip
+    assert done.status == 3
+    assert "nobody answers at http://127.0.0.1:9/v1/chat/completions" in done.out
+    assert "scored" in cli("grade", "runs/r-good").out
+
+
+def test_a_budget_of_tokens_stops_cleanly_and_can_be_gone_on_with(cli: Cli) -> None:
+    with chat_server() as server:
+        done = run(cli, server.url, "--max-tokens-total", "1", "--concurrency", "1")
+        assert done.status == 3
+        assert "stopped: --max-tokens-total 1 was reached" in done.out
+        assert "scored 1 of 4, 3 errors" in done.out
+        assert json.loads(Path("runs/r/run.json").read_text())["status"] == "stopped"
+        again = cli("run", "runs/r", "--resume", "--no-cache")
+        assert (again.status, "scored 4" in again.out) == (0, True), again.out
+        assert len(server.requests) == CASES
+
+
+def test_the_same_run_again_costs_nothing(cli: Cli) -> None:
+    with chat_server() as server:
+        for name in ("one", "two"):
+            done = cli("run", "eval.jsonl", "--model", f"{server.url}#m", "--name", name)
+        assert len(server.requests) == CASES
+        assert f"{CASES} answers remembered from an earlier run" in done.out
+        cli("run", "eval.jsonl", "--model", f"{server.url}#m", "--name", "three", "--trials", "2")
+        assert len(server.requests) == 2 * CASES
+        cli("run", "eval.jsonl", "--model", f"{server.url}#m", "--name", "four", "--temperature", "1")
+        assert len(server.requests) == 3 * CASES
+    one, two = (sorted(Path(f"runs/{name}/predictions.jsonl").read_text().splitlines()) for name in ("one", "two"))
+    assert one == two
+
+
+def test_a_cache_that_cannot_be_used_is_said_and_gone_without(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CALLMARK_CACHE", "eval.jsonl")
+    with chat_server() as server:
+        done = cli("run", "eval.jsonl", "--model", f"{server.url}#m", "--name", "r")
+    assert done.status == 0
+    assert "answers are not remembered" in done.err
+
+
+def everything(folder: Path) -> bytes:
+    """Every byte of every file below a folder, and every name."""
+    found = b""
+    for parent, _, files in os.walk(folder):
+        found += parent.encode()
+        for name in files:
+            found += name.encode() + Path(parent, name).read_bytes()
+    return found
+
+
+ECHOES = ["echo headers", *PASSING, "arguments that are not JSON"]
+
+
+@pytest.mark.parametrize("where", ["environment", "file", "user of the URL", "query of the URL"])
+@pytest.mark.parametrize("fault", ECHOES)
+def test_a_key_is_in_no_file_and_no_output(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, where: str) -> None:
+    monkeypatch.setattr(asking, "backoff", lambda attempt: 0.0)
+    monkeypatch.setenv("CALLMARK_CACHE", str(tmp_path / "cache" / "replies.sqlite"))
+    monkeypatch.delenv("CALLMARK_API_KEY", raising=False)
+    if where == "environment":
+        monkeypatch.setenv("CALLMARK_API_KEY", KEY)
+    with chat_server(for_order_2(fault)) as server:
+        url = server.url
+        if where == "file":
+            Path(".env").write_text(f"CALLMARK_API_KEY={KEY}\n")
+        elif where == "user of the URL":
+            url = url.replace("http://", f"http://me:{KEY}@")
+        elif where == "query of the URL":
+            url = f"{url}?api-key={KEY}"
+        done = cli("run", "eval.jsonl", "--model", f"{url}#m", "--name", "r", "--timeout", "0.2", "--retries", "1")
+        again = cli("run", "runs/r", "--resume", "--timeout", "0.2", "--retries", "0")
+        if where in ("environment", "file"):
+            assert all(request.headers["authorization"] == f"Bearer {KEY}" for request in server.requests)
+        elif where == "query of the URL":
+            assert all(KEY in request.path for request in server.requests)
+    assert done.status in (0, 3), done.err
+    if "URL" in where:
+        assert again.status == 2
+        assert "Give it again with --model" in again.err
+    Path(".env").unlink(missing_ok=True)
+    assert KEY not in done.out + done.err + again.out + again.err
+    assert KEY.encode() not in everything(tmp_path)

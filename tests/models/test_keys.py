@@ -1,0 +1,173 @@
+"""Keys are found where people put them, and are in nothing that is stored or shown."""
+
+import base64
+import json
+import os
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callmark.errors import BadInput
+from callmark.models.keys import Keys, masked, read_url
+
+KEY = "sk-Zebra/17+quick=brown"
+
+
+def test_the_environment_goes_before_the_file_and_is_left_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".env").write_text("# mine\nexport A_KEY='from the file'\nB_KEY=of-$HOME-${HOME}\nC_KEY\nD_KEY=\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("A_KEY", "  from the environment ")
+    before = dict(os.environ)
+    keys = Keys.here()
+    assert [keys.get(name) for name in ("A_KEY", "B_KEY", "C_KEY", "D_KEY", "E_KEY")] == [
+        "from the environment",
+        "of-$HOME-${HOME}",
+        "",
+        "",
+        "",
+    ]
+    assert dict(os.environ) == before
+    assert keys.hide("from the file, from the environment") == "…, …"
+
+
+@pytest.mark.parametrize(
+    "content, said",
+    [
+        (b"A=1\n\n\nB='open\n", ".env, line 4 cannot be read, NAME=value was expected"),
+        (b"A=1\nB_KEY=\xff\n", ".env is not UTF-8 text"),
+    ],
+)
+def test_a_broken_file_is_refused_without_a_word_of_its_contents(
+    content: bytes, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / ".env").write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput) as caught:
+        Keys.here()
+    assert str(caught.value) == said
+    assert not caplog.records
+
+
+def test_a_file_that_cannot_be_opened_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Path, encoding: str = "") -> str:
+        raise PermissionError(13, "Permission denied")
+
+    (tmp_path / ".env").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Path, "read_text", refuse)
+    with pytest.raises(BadInput, match=r"^\.env cannot be read: Permission denied$"):
+        Keys.here()
+
+
+def test_no_file_and_a_folder_of_that_name_are_no_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SOME_KEY", raising=False)
+    assert Keys.here().get("SOME_KEY") == ""
+    (tmp_path / ".env").mkdir()
+    assert Keys.here().get("SOME_KEY") == ""
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        KEY,
+        quote(KEY),
+        quote(KEY, safe=""),
+        quote(KEY, safe="").replace("%2F", "%2f").replace("%2B", "%2b").replace("%3D", "%3d"),
+        json.dumps(KEY),
+        json.dumps(KEY).replace("/", "\\/"),
+        f"Authorization: Bearer {KEY}",
+    ],
+)
+def test_a_key_is_hidden_however_it_is_written(written: str) -> None:
+    keys = Keys({"MY_KEY": KEY})
+    for hidden in (keys.hide(f"a {written} b"), keys.hide_bytes(f"a {written} b".encode()).decode()):
+        assert "…" in hidden
+        assert "Zebra" not in hidden
+        assert "brown" not in hidden
+
+
+@pytest.mark.parametrize(
+    "name, value, in_text, in_bodies",
+    [
+        ("OPENAI_API_KEY", "abcd-1234", True, True),
+        ("DB_PASSWORD", "hunter2hunter2", True, True),
+        ("GITHUB_TOKEN", "abcd-1234", True, True),
+        ("client_secret", "abcd-1234", True, True),
+        ("AWS_CREDENTIAL_FILE", "abcd-1234", True, True),
+        ("DB_PASSWORD", "postgres", True, False),  # an answer may well say so
+        ("A_KEY", "short", False, False),
+        ("A_KEY", "   12   ", False, False),
+        ("KEYBOARD", "abcd-1234", False, False),
+        ("MONKEY_NAME", "abcd-1234", False, False),
+        ("TOKENIZERS_PARALLELISM", "abcd-1234", False, False),
+    ],
+)
+def test_what_is_secret_is_told_by_the_name_and_not_every_value_can_be_hidden(
+    name: str, value: str, in_text: bool, in_bodies: bool
+) -> None:
+    keys = Keys({name: value})
+    said = f"it is {value}."
+    assert (keys.hide(said) == "it is ….") is in_text
+    assert (keys.hide_bytes(said.encode()) == "it is ….".encode()) is in_bodies
+    assert in_text or keys.hide(said) == said
+    assert in_bodies or keys.hide_bytes(said.encode()) == said.encode()
+
+
+def test_what_was_sent_is_hidden_even_when_it_is_a_word() -> None:
+    keys = Keys({"DB_PASSWORD": "postgres"})
+    keys.add("postgres")
+    assert keys.hide_bytes(b"postgres") == "…".encode()
+
+
+def test_a_key_within_another_leaves_nothing_of_it() -> None:
+    keys = Keys({"A_KEY": "abcd-1234", "B_KEY": "xx-abcd-1234-yy"})
+    assert keys.hide("xx-abcd-1234-yy abcd-1234") == "… …"
+
+
+def test_nothing_shows_a_value() -> None:
+    keys = Keys({"A_KEY": KEY, "HOME": "somewhere"})
+    url = read_url(f"https://me:{quote(KEY, safe='')}@host/v1", keys, where="it", example="http://host")
+    for shown in (repr(keys), str(keys), f"{keys}", repr([keys]), repr(url), str(url)):
+        assert "Zebra" not in shown
+        assert "somewhere" not in shown
+
+
+@given(st.text(min_size=8).filter(lambda text: text == text.strip()), st.text())
+def test_a_hidden_text_never_holds_the_key(secret: str, around: str) -> None:
+    keys = Keys()
+    keys.add(secret)
+    if "…" not in secret:
+        assert secret not in keys.hide(around + secret + around)
+        data = (around + secret + around).encode("utf-8", "backslashreplace")
+        assert secret.encode("utf-8", "backslashreplace") not in keys.hide_bytes(data)
+
+
+def test_the_secrets_of_an_address_are_taken_out_and_hidden_from_then_on() -> None:
+    keys = Keys()
+    url = read_url("https://me:p%40ss-word-1@host:8443/v1/?token=abcd-1234&api-version=2024-10-21&x=1", keys, where="it", example="e")
+    assert url.shown == "https://…@host:8443/v1?token=…&api-version=2024-10-21&x=…"
+    assert url.address == "https://host:8443/v1?token=abcd-1234&api-version=2024-10-21&x=1"
+    assert url.user == base64.b64encode(b"me:p@ss-word-1").decode()
+    assert url.secret
+    said = f"{url.user} me:p@ss-word-1 p@ss-word-1 p%40ss-word-1 abcd-1234"
+    assert not any(part in keys.hide(said) for part in ("ss-word", "abcd", url.user.rstrip("=")))
+    assert keys.hide("on 2024-10-21 me and x=1") == "on 2024-10-21 me and x=1"  # too short, or none
+
+
+@pytest.mark.parametrize(
+    "text, shown",
+    [
+        ("http://me:secret@host:99999/v1", "http://…@host:99999/v1"),
+        ("http://me:secret", "http://me:…"),
+        ("http://me:se/cret@host/v1", "http://…@host/v1"),
+        ("http://host/v1?key=secret#n", "http://host/v1?…#n"),
+        ("http://host/v1?secret", "http://host/v1?…"),
+        ("gpt-4", "gpt-4"),
+    ],
+)
+def test_a_message_about_an_address_shows_nothing_that_could_be_secret(text: str, shown: str) -> None:
+    assert masked(text, Keys()) == shown

