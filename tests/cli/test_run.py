@@ -91,7 +91,7 @@ def test_several_models_stand_side_by_side(cli: Cli, here: Path) -> None:
     assert done.status == 0, done.err
     assert "2 models · 5 decision points" in done.out
     assert re.search(r"call\.score .*1 .* 0\b", done.out)
-    assert re.search(r"no call +0 +5", done.out)
+    assert re.search(r"no call +· +5", done.out)
     assert "runs/both-agent.answer\nruns/both-agent.wrong\n" in done.out
 
 
@@ -178,7 +178,7 @@ def test_a_changed_dataset_is_refused(cli: Cli, here: Path) -> None:
 
 def test_what_comes_through_a_pipe_can_be_gone_on_with(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Pipe:
-        buffer = io.BufferedReader(io.BytesIO(Path("talks.jsonl").read_bytes()))  # type: ignore[arg-type]
+        buffer = io.BufferedReader(io.BytesIO(Path("talks.jsonl").read_bytes()))
 
     monkeypatch.setattr(sys, "stdin", Pipe)
     done = cli("run", "-", "--model", "python:agent:answer", "--model", "python:agent:wrong", "--name", "piped")
@@ -326,3 +326,53 @@ def test_running_into_a_full_disk_is_said(cli: Cli, here: Path, monkeypatch: pyt
     done = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine")
     assert done.status == 2
     assert "predictions.jsonl cannot be written: No space left on device" in done.err
+
+
+def test_a_batch_is_written_and_what_comes_back_is_graded_errors_apart(cli: Cli, here: Path) -> None:
+    done = cli("export", "batch", "talks.jsonl", "--model", "openai:some-model", "--temperature", "0", "-o", "batch.jsonl")
+    assert (done.status, done.out) == (0, "5 requests → batch.jsonl\n")
+    requests = lines("batch.jsonl")
+    assert {(request["method"], request["url"], request["body"]["model"], request["body"]["temperature"]) for request in requests} == {
+        ("POST", "/v1/chat/completions", "some-model", 0)
+    }
+    answered = [
+        {
+            "id": f"batch_req_{place}",
+            "custom_id": request["custom_id"],
+            "response": {
+                "status_code": 200,
+                "body": {
+                    "choices": [{"message": assistant(call("get_weather", {"city": request["body"]["messages"][-1]["content"][7:-1]}))}]
+                },
+            },
+            "error": None,
+        }
+        for place, request in enumerate(requests[:4])
+    ]
+    write_rows(here / "output.jsonl", *answered)
+    failed = {"code": "batch_expired", "message": "This request could not be executed before the completion window expired."}
+    write_rows(here / "errors.jsonl", {"id": "batch_req_9", "custom_id": requests[4]["custom_id"], "response": None, "error": failed})
+    graded = cli("grade", "talks.jsonl", "--predictions", "output.jsonl", "--predictions", "errors.jsonl")
+    assert graded.status == 3
+    assert "scored 4 of 5, 1 error" in graded.out
+    assert "call.score               1 " in graded.out
+    assert "completion window expired" in graded.out
+
+
+@pytest.mark.parametrize("model, sentence", [("scripted:hasty", "scripted:hasty is sent no requests"), ("openai:", "names no model")])
+def test_a_batch_for_nobody_is_refused(cli: Cli, here: Path, model: str, sentence: str) -> None:
+    done = cli("export", "batch", "talks.jsonl", "--model", model, "-o", "batch.jsonl")
+    assert (done.status, sentence in done.err) == (2, True), done.err
+    assert not Path("batch.jsonl").exists()
+
+
+@pytest.mark.parametrize("how", ["raise RuntimeError(os.environ['MY_API_KEY'])", "return 'my key is ' + os.environ['MY_API_KEY']"])
+def test_what_an_agent_gives_away_is_written_nowhere(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    monkeypatch.setenv("MY_API_KEY", "sk-recognisable-0123456789")
+    Path("leak.py").write_text(f"import os\ndef answer(messages, tools):\n    {how}\n")
+    monkeypatch.delitem(sys.modules, "leak", raising=False)
+    done = cli("run", "talks.jsonl", "--model", "python:leak:answer", "--name", "mine")
+    assert done.status in (0, 3)
+    written = b"".join(file.read_bytes() for file in Path("runs/mine").iterdir())
+    assert b"sk-recognisable" not in written
+    assert "sk-recognisable" not in done.out + done.err

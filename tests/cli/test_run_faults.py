@@ -3,7 +3,6 @@
 import json
 import os
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,7 @@ KEY = "sk-recognisable-4711-abcdefghij"
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder with four decision points; waits are short, so that tests are."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(pace, "FIRST_WAIT", 0.01)

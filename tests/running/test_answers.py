@@ -171,3 +171,14 @@ def test_every_value_survives_its_line(value: Any) -> None:
     assert (made.arguments, type(made.arguments["a"])) == ({"a": value}, type(value))
     assert read_prediction(packed(prediction)).prediction == prediction
     json.loads(packed(prediction))
+
+
+def test_several_files_are_one_where_every_row_says_its_case(tmp_path: Path) -> None:
+    output = write_rows(tmp_path / "output.jsonl", {"id": "a", "tool_calls": [{"name": "f", "arguments": "{}"}]})
+    errors = write_rows(tmp_path / "errors.jsonl", {"custom_id": "b", "response": None, "error": {"message": "expired"}})
+    found = answers(Predictions(str(output)), Predictions(str(errors)))
+    assert list(found.by_case) == ["a", "b"]
+    assert found.info.name == f"{output} and {errors}"
+    no_id = write_rows(tmp_path / "none.jsonl", {"tool_calls": []})
+    with pytest.raises(BadInput, match="In order|does not say which case"):
+        answers(Predictions(str(no_id)), Predictions(str(no_id)))

@@ -125,7 +125,7 @@ def test_a_server_that_goes_away_after_an_answer_leaves_errors_not_an_end() -> N
             return right(question, attempt)
         raise NoReply("nobody is there", hopeless=True)
 
-    one, found = asked(Planned(plan), questions(20), concurrency=1)
+    one, _ = asked(Planned(plan), questions(20), concurrency=1)
     assert (one.answers, one.errors, one.stopped) == (1, 19, "")
 
 

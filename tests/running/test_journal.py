@@ -80,7 +80,7 @@ def test_a_line_in_the_middle_that_cannot_be_read_is_named(tmp_path: Path) -> No
 def test_a_second_process_is_refused_and_told_so(tmp_path: Path) -> None:
     file = tmp_path / "run" / "p.jsonl"
     file.parent.mkdir()
-    code = "import sys, time; from callmark.running.journal import Journal; j = Journal(sys.argv[1]); print('open', flush=True); time.sleep(60)"
+    code = "import sys, time; from callmark.running.journal import Journal\nj = Journal(sys.argv[1])\nprint('open', flush=True)\ntime.sleep(9)"
     with subprocess.Popen([sys.executable, "-c", code, str(file)], stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "open\n"

@@ -4,6 +4,7 @@ import click
 
 from callmark.cli.asking import AskingOptions, asking_options
 from callmark.cli.reading import ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file, tracked
+from callmark.errors import BadInput
 
 
 @click.group(name="export", short_help="Write what others take: the grader as one file, a batch of requests.")
@@ -38,7 +39,9 @@ def grader(out: str) -> None:
 @command.command(short_help="The requests of a run as the file that OpenAI's and Azure's batch APIs take.")
 @click.argument("cases", metavar="EVAL")
 @click.option("-o", "--out", metavar="OUT", required=True, help="Where the requests go; - is standard output.")
-@click.option("-m", "--model", "word", metavar="SPEC", required=True, help="openai:NAME, azure:DEPLOYMENT, or a name from callmark.toml.")
+@click.option(
+    "-m", "--model", "word", metavar="SPEC", required=True, help="openai:NAME, azure:DEPLOYMENT, vllm:NAME, or a name from callmark.toml."
+)
 @click.option("--limit", metavar="N", type=click.IntRange(min=1), help="The first N decision points only.")
 @click.option("--config", metavar="FILE", help="callmark.toml; the current folder's if not given.")
 @asking_options()
@@ -56,6 +59,8 @@ def batch(cases: str, out: str, word: str, limit: int | None, config: str | None
     from callmark.data.expand import cases_of
     from callmark.formats import write_lines
     from callmark.models.keys import Keys
+    from callmark.models.opening import sends_requests
+    from callmark.models.prompts import check_params
     from callmark.models.specs import read_spec
     from callmark.reporting.safety import safe
     from callmark.running.batch import batch_lines
@@ -63,8 +68,14 @@ def batch(cases: str, out: str, word: str, limit: int | None, config: str | None
     refuse_rejects_alone(reading)
     refuse_same_file(file=cases, out=out, rejects=reading.rejects)
     _, settings = asking.model(word, read_config(config).models)
+    spec = read_spec(settings.model, Keys.here())
+    if not sends_requests(spec) or spec.provider == "local":
+        raise BadInput(
+            f"{spec.shown} is sent no requests, so there is none to write down", "openai:NAME, azure:DEPLOYMENT or vllm:NAME is."
+        )
+    check_params(settings.params)
     with reading.reader() as reader:
         found = cases_of(tracked(reader.open(cases)))
-        count = write_lines(out, batch_lines(islice(found, limit), read_spec(settings.model, Keys.here()), settings))
+        count = write_lines(out, batch_lines(islice(found, limit), spec.name, settings))
     if out != "-":
         click.echo(f"{count:,} requests → {safe(out)}")

@@ -1,5 +1,6 @@
 """Models in the terminal: what there is to ask, and what came of asking: one in full, several side by side."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from rich.console import Console
@@ -58,43 +59,46 @@ def show_asked(console: Console, asked: Sequence[Asked]) -> None:
 
 
 def _side_by_side(console: Console, labels: Sequence[str], summaries: Sequence[Summary]) -> None:
-    made = table("", *(one_line(label, _COLUMN) for label in labels))
-    for column in made.columns[1:]:
-        column.header_style = "bold"
+    """A row for each number, and for each model two columns: the number, and its interval if it has one."""
+    made = table("", *(heading for label in labels for heading in (one_line(label, _COLUMN), "")))
+    for value, spread in zip(made.columns[1::2], made.columns[2::2], strict=True):
+        value.header_style, value.style, spread.style, spread.justify = "bold", "cyan", "dim", "left"
+
+    def row(name: str, cells: Sequence[tuple[str, str]], style: str = "") -> None:
+        made.add_row(f"  {name}", *(part for cell in cells for part in cell), style=style)
+
     for name in summaries[0].metrics:
-        cells = [_cell(summary, name) for summary in summaries]
-        made.add_row(f"  {one_line(name, _NAME)}", *cells, style="bold" if name == "call.score" else "")
-    made.add_row("")
-    made.add_row(Text("  what went wrong", style="bold"))
-    kinds: dict[str, int] = {}
+        row(one_line(name, _NAME), [_cell(summary, name) for summary in summaries], "bold" if name == "call.score" else "")
+    made.add_row()
+    row("what went wrong", [], "bold")
+    kinds = Counter[str]()
     for summary in summaries:
-        for fault in summary.faults:
-            kinds[fault.kind] = kinds.get(fault.kind, 0) + fault.count
-    for kind in sorted(kinds, key=lambda kind: -kinds[kind]):
+        kinds.update({fault.kind: fault.count for fault in summary.faults})
+    for kind, _ in kinds.most_common():
         counts = [sum(fault.count for fault in summary.faults if fault.kind == kind) for summary in summaries]
-        made.add_row(f"    {kind.replace('_', ' ')}", *(Text(f"{count:,}", style="" if count else "dim") for count in counts))
+        row(f"  {kind.replace('_', ' ')}", [(f"{count:,}" if count else "·", "") for count in counts])
     if not kinds:
-        made.add_row(Text("    nothing", style="green"))
-    made.add_row("")
+        row("  nothing", [], "green")
     if any(summary.errors for summary in summaries):
-        made.add_row(Text("  errors, in no number above", style="red"), *(f"{summary.errors:,}" for summary in summaries))
+        made.add_row()
+        row("errors, in no number above", [(f"{summary.errors:,}", "") for summary in summaries], "red")
     used = [summary.usage for summary in summaries]
-    if any(one and one.median_seconds >= FELT for one in used):
-        made.add_row(Text("  an answer took", style="dim"), *(Text(seconds(one.median_seconds) if one else "", style="dim") for one in used))
-    if any(one and one.input_tokens + one.output_tokens for one in used):
-        told = [f"{one.input_tokens:,} / {one.output_tokens:,}" if one else "" for one in used]
-        made.add_row(Text("  tokens in / out", style="dim"), *(Text(one, style="dim") for one in told))
-    if any(one and one.cost is not None for one in used):
-        costs = [f"{one.cost:,.4g}" if one and one.cost is not None else "" for one in used]
-        made.add_row(Text("  cost", style="dim"), *(Text(cost, style="dim") for cost in costs))
+    told = {
+        "an answer took": [seconds(one.median_seconds) if one and one.median_seconds >= FELT else "" for one in used],
+        "tokens in": [f"{one.input_tokens:,}" if one and one.input_tokens else "" for one in used],
+        "tokens out": [f"{one.output_tokens:,}" if one and one.output_tokens else "" for one in used],
+        "cost": [f"{one.cost:,.4g}" if one and one.cost is not None else "" for one in used],
+    }
+    if any(map(any, told.values())):
+        made.add_row()
+    for name, cells in told.items():
+        if any(cells):
+            row(name, [(cell, "") for cell in cells], "dim")
     console.print(made)
 
 
-def _cell(summary: Summary, name: str) -> Text:
+def _cell(summary: Summary, name: str) -> tuple[str, str]:
     found = summary.metrics.get(name)
     if found is None:
-        return Text("-", style="dim")
-    cell = Text(share(found.mean), style="cyan")
-    if name in SHOWN and (told := interval(found)):
-        cell = Text.assemble((f"{told}  ", "dim"), cell)
-    return cell
+        return "-", ""
+    return share(found.mean), interval(found) if name in SHOWN else ""

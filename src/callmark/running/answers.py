@@ -4,15 +4,15 @@ Several predictions of one case are its trials, where they say so; else the firs
 are counted as repeated. A file in which some rows say their case and others do not raises `BadInput`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 from msgspec import Struct
 
 from callmark.errors import BadInput
-from callmark.formats.predictions import Predictions, write_prediction
+from callmark.formats.predictions import Answer, Predictions, write_prediction
 from callmark.running.folder import PredictionsInfo
-from callmark.types import Prediction
+from callmark.types import Place, Prediction
 
 _MARKS = ("<tool_call>", "[TOOL_CALLS]", "<|python_tag|>", "<function=")  # of calls in raw text
 _encode = msgspec.json.Encoder().encode
@@ -48,6 +48,12 @@ def unpacked(line: bytes) -> Prediction:
     return _decode(line)
 
 
+def _rows(files: Iterable[Predictions]) -> Iterator[tuple[Predictions, Place, Answer]]:
+    for file in files:
+        for place, row in file:
+            yield file, place, row
+
+
 def answers(*files: Predictions) -> Answers:
     """The predictions of a file, by case. In order, rows that cannot be read are counted too. Places without gaps from 1 on are taken to be
     counted from 1. Of several files (what a batch gave, and what failed in it) every row has to say its case.
@@ -57,7 +63,7 @@ def answers(*files: Predictions) -> Answers:
     placed = True  # every row says the place of its case
     info = PredictionsInfo(name=" and ".join(file.name for file in files))
     in_order: bool | None = None
-    for file, place, row in ((file, place, row) for file in files for place, row in file):
+    for file, place, row in _rows(files):
         said = row.case is not None
         if in_order is None:
             in_order = not said

@@ -48,7 +48,17 @@ class Budget(Struct):
 class Asking:
     """One model, and what has come of asking it so far. `stopped` says why not everything was asked, if that is so."""
 
-    def __init__(self, model: Model, settings: ModelSettings, record: Record, *, cache: Cache | None = None, budget: Budget | None = None):
+    def __init__(
+        self,
+        model: Model,
+        settings: ModelSettings,
+        record: Record,
+        *,
+        cache: Cache | None = None,
+        budget: Budget | None = None,
+        hide: Callable[[str], str] = str,
+    ) -> None:
+        """`record` is handed each prediction; `hide` takes keys out of what is said of errors."""
         self.model = model
         self.settings = settings
         self.stopped = ""
@@ -58,6 +68,7 @@ class Asking:
         self._record = record
         self._cache = cache
         self._budget = budget or Budget()
+        self._hide = hide
 
     async def ask_all(self, questions: Iterator[Question]) -> None:
         """Ask every question; they are taken as they are needed."""
@@ -107,7 +118,7 @@ class Asking:
                 seconds = loop.time() - began
                 self.pace.failed(turn, crowded=error.crowded, wait=error.wait)
                 if self._is_last(error, attempt):
-                    said = str(error) if attempt == 1 else f"{error} ({attempt} tries)"
+                    said = self._hide(str(error)) + ("" if attempt == 1 else f" ({attempt} tries)")
                     spent = Spent(round(seconds, 6), attempts=attempt)
                     return Prediction(question.case.id, question.trial, error=said, spent=spent)
                 await asyncio.sleep(max(backoff(attempt), error.wait or 0.0))
@@ -125,7 +136,7 @@ class Asking:
         tries = 1 + (min(self.settings.retries, _FEW) if alone else self.settings.retries)
         last = not error.again or attempt >= tries or (error.wait or 0.0) > MOST_PATIENT
         if last and alone and not self.stopped:
-            self.stopped, self.hopeless = str(error), True
+            self.stopped, self.hopeless = self._hide(str(error)), True
         return last
 
     def _key(self, question: Question) -> bytes | None:

@@ -106,6 +106,7 @@ class ModelRuns:
     ) -> None:
         """Open the models, read the cases, make the folders. Each model has the name it is configured under, or None."""
         self._grading = grading
+        self._keys = keys
         self._how = how or How()
         Grader(grading)  # a suite that does not exist is refused before anything is read
         opened = [(label, settings, *open_model(settings, keys)) for label, settings in models]
@@ -200,7 +201,7 @@ class ModelRuns:
         assert asked is not None
         if run.is_new:
             run.folder.write(structs.replace(run.info, status="running"))
-        with Journal(run.folder.file(PREDICTIONS)) as journal:
+        with Journal(run.folder.file(PREDICTIONS), hide=self._keys.hide_bytes) as journal:
             done: set[tuple[str, int]] = set()
             for prediction in journal:
                 budget.add(prediction.spent)
@@ -218,7 +219,7 @@ class ModelRuns:
                     grade = grader.record(question.case, [prediction])[0]
                     watch.came(run.label, prediction, next(iter(grade.metrics.values()), None))
 
-            run.asking = Asking(run.model, run.settings, record, cache=cache, budget=budget)
+            run.asking = Asking(run.model, run.settings, record, cache=cache, budget=budget, hide=self._keys.hide)
             status: Status = "interrupted"
             try:
                 await run.asking.ask_all(self._questions(run, asked, done))

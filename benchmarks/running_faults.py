@@ -1,0 +1,227 @@
+"""Does everything end in the right place when a server fails in every way? 5,000 cases, one in twenty for each of 15 faults.
+
+Which case meets which fault is drawn from a seed, before anything is asked. A fault that another try may mend is met at the first try
+only; but some cases meet theirs at every try, so that they must end in an error. The others are answers, odd as they are, and are not
+asked for again. `callmark run` is a process, the server another. Compared for every case: what came, for which case, after how many
+tries, by the run folder and by the server's log; and the sums. Exit status 1 when anything is not as planned.
+
+    python benchmarks/running_faults.py [--cases 5000] [--at-once 100] [--timeout 1] [--retries 3] [--seed 1]
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from msgspec import Struct
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the server is the tests'
+
+from tests.chat_server import Answer, ChatServer, Plan
+from tests.running.kills import Served, case_of, run_command, served, write_cases
+
+ONE_IN = 20  # cases for each fault
+ALWAYS = 2  # cases of each fault that meet it at every try
+WAIT = "0.2"  # seconds of Retry-After; servers say whole ones, of which 250 would take their time
+CLOSED = "closed at once"
+ANSWERED = "no fault"
+
+# A fault that is no answer, and what the error of a case must say that meets it at every try.
+ERRORS = {
+    "429 with Retry-After": "429",
+    "429": "429",
+    "500": "500",
+    "503": "503",
+    "slow headers": "did not answer within",
+    "cut body": "broke off",
+    "invalid JSON": "JSON",
+    "HTML": "JSON",
+    "error object": "The engine is busy",
+    "empty choices": "gave no answer",
+    "hang": "did not answer within",
+    CLOSED: "closed the connection",
+}
+ODD_ANSWERS = ("unknown finish reason", "arguments that are not JSON", "duplicate ids")
+
+
+class Planned(Struct, frozen=True):
+    """What befalls a case; `always`: at every try."""
+
+    fault: str
+    always: bool = False
+
+
+class Came(Struct, frozen=True):
+    """What is known of a case in the end: tries by its prediction and by the server's log; `what` in a word, `right` for this very case."""
+
+    tries: int
+    asked: int
+    what: str
+    right: bool
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    for name, default in {"cases": 5000, "at-once": 100, "retries": 3, "seed": 1}.items():
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--timeout", type=float, default=1.0)
+    parser.add_argument("--log", default=None, help=argparse.SUPPRESS)  # this process is the server
+    options = parser.parse_args()
+    plan = planned(options.cases, options.seed)
+    if options.log:
+        return serve(plan, options.log, slow=3 * options.timeout)
+    kinds = len(ERRORS) + len(ODD_ANSWERS)
+    print(
+        f"{options.cases:,} cases, {options.cases // ONE_IN:,} for each of {kinds} faults; {options.at_once} at a time, "
+        f"a time-out of {options.timeout:g} s, {options.retries} tries more"
+    )
+    own = ["--cases", str(options.cases), "--seed", str(options.seed), "--timeout", str(options.timeout)]
+    with tempfile.TemporaryDirectory() as made, served(Path(made, "log"), *own, script=[__file__]) as server:
+        folder = Path(made)
+        cases = write_cases(folder / "cases.jsonl", options.cases)
+        more = ("--concurrency", str(options.at_once), "--timeout", str(options.timeout), "--retries", str(options.retries))
+        began = time.perf_counter()
+        done = subprocess.run(
+            run_command(cases, f"{server.url}#model", folder, "faulty", *more), cwd=folder, capture_output=True, text=True, check=False
+        )
+        seconds = time.perf_counter() - began
+        if done.returncode != 3:
+            sys.exit(f"exit status {done.returncode}, 3 was expected: {done.stderr}")
+        summary = json.loads(done.stdout)[0]["summary"]
+        predictions = [json.loads(line) for line in (folder / "faulty" / "predictions.jsonl").read_bytes().splitlines()]
+        found = look_up(predictions, server)
+    print(f"  {seconds:.0f} s")
+    return report(plan, found, predictions, summary, options.retries + 1)
+
+
+def planned(count: int, seed: int) -> list[Planned]:
+    """What befalls each case; the same for the same seed."""
+    share = count // ONE_IN
+    plan = [Planned(fault, number < ALWAYS) for fault in ERRORS for number in range(share)]
+    plan += [Planned(fault) for fault in ODD_ANSWERS for _ in range(share)]
+    plan += [Planned(ANSWERED)] * (count - len(plan))
+    Random(seed).shuffle(plan)
+    return plan
+
+
+class Faulty(ChatServer):
+    """A server that can also hang up without a word."""
+
+    def answer(self, transport: asyncio.Transport, head: bytes, body: bytes) -> None:
+        self.asking = transport
+        super().answer(transport, head, body)
+
+
+def serve(plan: list[Planned], log: str, *, slow: float) -> int:
+    """Serve the plan until the process is ended; the address is printed first."""
+
+    def answer(number: int, request: Any, attempt: int) -> str | Answer:
+        question = request["messages"][-1]["content"]
+        one = plan[int(case_of(question).removeprefix("case-"))]
+        if one.fault == ANSWERED or (attempt and not one.always):
+            return "answer"
+        if one.fault == CLOSED:
+            server.asking.abort()
+            return "hang"
+        if one.fault == "429 with Retry-After":
+            return Answer(429, b'{"error": {"message": "Slow down"}}', {"Retry-After": WAIT})
+        return one.fault
+
+    async def listen() -> None:
+        listening = await server.start()
+        print(server.url, flush=True)
+        async with listening:
+            await listening.serve_forever()
+
+    follow: Plan = answer
+    server = Faulty(follow, slow=slow, log=os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), keep=False)
+    asyncio.run(listen())
+    return 0
+
+
+def look_up(predictions: list[dict[str, Any]], server: Served) -> dict[str, Came]:
+    """What came, by case; of a case that has several predictions the last counts, which the number of them tells."""
+    asked = server.asked(0, server.log.stat().st_size)
+    return {row["case"]: came(row, asked[row["case"]]) for row in predictions}
+
+
+def came(row: dict[str, Any], asked: int) -> Came:
+    """A prediction told by itself, without the plan."""
+    tries = row["spent"].get("attempts", 1)
+    if "error" in row:
+        return Came(tries, asked, row["error"], not row.get("calls"))
+    number = row["case"].removeprefix("case-")
+    calls = row["calls"]
+    malformed = [call for call in calls if call.get("malformed")]
+    right = all(call["name"] == "get_order" and (call in malformed or call["arguments"] == {"order_id": number}) for call in calls)
+    what = "no call"
+    if malformed:
+        what = "arguments that are not JSON"
+    elif len(calls) > 1:
+        what = "duplicate ids" if len({call["id"] for call in calls}) == 1 else "several calls"
+    elif calls:
+        what = ANSWERED if row["finish"] == "tool_calls" else "unknown finish reason"
+    return Came(tries, asked, what, right)
+
+
+def as_planned(one: Planned, found: Came | None, most: int) -> bool:
+    """Whether a case ended as it must."""
+    if found is None or not found.right:
+        return False
+    tries = most if one.always else 2 if one.fault in ERRORS else 1
+    if found.tries != tries or found.asked != tries:
+        return False
+    if one.always:
+        return ERRORS[one.fault] in found.what
+    return found.what == (one.fault if one.fault in ODD_ANSWERS else ANSWERED)
+
+
+def report(plan: list[Planned], found: dict[str, Came], predictions: list[dict[str, Any]], summary: dict[str, Any], most: int) -> int:
+    """A row for each fault, the sums, and the verdict."""
+    ended = {fault: (Counter[bool](), Counter[bool]()) for fault in (*ERRORS, *ODD_ANSWERS, ANSWERED)}
+    wrong = []
+    for number, one in enumerate(plan):
+        case = f"case-{number}"
+        good = as_planned(one, found.get(case), most)
+        ended[one.fault][one.always][good] += 1
+        if not good:
+            wrong.append(f"{case}, {one.fault}{' at every try' if one.always else ''}: {found.get(case)}")
+    print(f"  {'':28} {'planned':>8} {'answered':>9}   {'planned':>8} {'error':>6}")
+    for fault, (once, always) in ended.items():
+        lasting = f"   {always.total():8,} {always[True]:6,}" if always else ""
+        print(f"  {fault:28} {once.total():8,} {once[True]:9,}{lasting}")
+    errors = sum(one.always for one in plan)
+    tries = sum(most if one.always else 2 if one.fault in ERRORS else 1 for one in plan)
+    of_fault = Counter(one.fault for one in plan)
+    called = [call for row in predictions for call in row.get("calls", [])]
+    sums = {
+        "predictions": (len(plan), len(predictions)),
+        "cases with one": (len(plan), len(found)),
+        "answers": (len(plan) - errors, sum("error" not in row for row in predictions)),
+        "errors": (errors, sum("error" in row for row in predictions)),
+        "errors, by the summary": (errors, summary["errors"]),
+        "malformed calls": (of_fault["arguments that are not JSON"], sum(bool(call.get("malformed")) for call in called)),
+        "calls": (len(plan) - errors + of_fault["duplicate ids"], len(called)),
+        "tries, by the predictions": (tries, sum(one.tries for one in found.values())),
+        "tries, by the server's log": (tries, sum(one.asked for one in found.values())),
+    }
+    print(f"  {'':28} {'planned':>8} {'found':>9}")
+    for name, (expected, got) in sums.items():
+        print(f"  {name:28} {expected:8,} {got:9,}{'' if expected == got else '  NOT EQUAL'}")
+    for line in wrong[:10]:
+        print(f"  not as planned: {line}")
+    held = not wrong and all(expected == got for expected, got in sums.values())
+    print(f"  every case ended as planned: {'held' if held else f'NOT HELD, {len(wrong):,} did not'}")
+    return 0 if held else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
