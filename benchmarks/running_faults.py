@@ -87,7 +87,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as made, served(Path(made, "log"), *own, script=[__file__]) as server:
         folder = Path(made)
         cases = write_cases(folder / "cases.jsonl", options.cases)
-        more = ("--concurrency", str(options.at_once), "--timeout", str(options.timeout), "--retries", str(options.retries))
+        more = ("--concurrency", str(options.at_once), "--timeout", str(options.timeout), "--retries", str(options.retries), "--json")
         began = time.perf_counter()
         done = subprocess.run(
             run_command(cases, f"{server.url}#model", folder, "faulty", *more), cwd=folder, capture_output=True, text=True, check=False
@@ -209,6 +209,10 @@ def report(plan: list[Planned], found: dict[str, Came], predictions: list[dict[s
         "errors": (errors, sum("error" in row for row in predictions)),
         "errors, by the summary": (errors, summary["errors"]),
         "malformed calls": (of_fault["arguments that are not JSON"], sum(bool(call.get("malformed")) for call in called)),
+        "malformed, by the summary": (
+            of_fault["arguments that are not JSON"],
+            sum(fault["count"] for fault in summary["faults"] if fault["kind"] == "malformed_call"),
+        ),
         "calls": (len(plan) - errors + of_fault["duplicate ids"], len(called)),
         "tries, by the predictions": (tries, sum(one.tries for one in found.values())),
         "tries, by the server's log": (tries, sum(one.asked for one in found.values())),

@@ -11,7 +11,9 @@ from callmark.data.lint import CODES
 from tests.conftest import Cli
 
 ROOT = Path(__file__).parents[1]
-README, DATASETS, GRADING = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/datasets.md", "docs/grading.md"))
+README, DATASETS, GRADING, MODELS = (
+    (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/datasets.md", "docs/grading.md", "docs/models.md")
+)
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"# (\S+\.\w+)\n")
 STATUS = re.compile(r"# exit status (\d)$")
@@ -55,14 +57,15 @@ def test_the_page_about_datasets_does_what_it_says(cli: Cli, tmp_path: Path, mon
         check(cli, command, quoted)
 
 
-def test_the_page_about_grading_does_what_it_says(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("page", [GRADING, MODELS], ids=["grading", "models"])
+def test_a_page_does_what_it_says(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], page: str
 ) -> None:
     """Block by block: a console's commands, a file that is named in its first line, a program and the text that it prints."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])  # to which callmark grade adds the current folder
+    monkeypatch.setattr(sys, "path", [*sys.path])  # to which callmark adds the current folder
     printed = ""
-    for language, text in blocks(GRADING):
+    for language, text in blocks(page):
         if language == "console":
             for command, quoted in commands(f"```console\n{text}```"):
                 check(cli, command, quoted)

@@ -5,6 +5,7 @@
     callmark.lint(dataset).summary
     callmark.write(callmark.expand(dataset), "eval.jsonl")
     callmark.grade(expected_calls, made_calls, tools=tools)
+    callmark.run("eval.jsonl", ["openai:gpt-4.1-mini", "vllm:tuned@http://localhost:8000"])
 
 A name is imported when it is first used, so that `import callmark` costs next to nothing.
 """
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from callmark.errors import BadInput
     from callmark.formats import Dataset, load, write
     from callmark.grading.grade import Grade, grade
+    from callmark.models.model import ModelSettings
+    from callmark.running.run import run
     from callmark.types import Call, Case, Conversation, Finding, Message, Tool
 
 _HOMES = {
@@ -28,6 +31,8 @@ _HOMES = {
     "callmark.errors": ("BadInput",),
     "callmark.formats": ("Dataset", "load", "write"),
     "callmark.grading.grade": ("Grade", "grade"),
+    "callmark.models.model": ("ModelSettings",),
+    "callmark.running.run": ("run",),
     "callmark.types": ("Call", "Case", "Conversation", "Finding", "Message", "Tool"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -41,11 +46,13 @@ __all__ = [
     "Finding",
     "Grade",
     "Message",
+    "ModelSettings",
     "Tool",
     "expand",
     "grade",
     "lint",
     "load",
+    "run",
     "stats",
     "write",
 ]

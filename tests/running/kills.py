@@ -120,9 +120,9 @@ def case_of(question: str) -> str:
 
 @contextmanager
 def served(log: Path, *arguments: str, script: Sequence[str] = ("-m", "tests.chat_server")) -> Iterator[Served]:
-    """A chat server in a process of its own, ended in the end; its arguments besides the log are as it takes them."""
-    command = [sys.executable, *script, "--log", str(log), *arguments]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    """A chat server in a process of its own, ended in the end. A log that is /dev/null keeps it from writing one."""
+    noting = () if log == Path(os.devnull) else ("--log", str(log))
+    with subprocess.Popen([sys.executable, *script, *noting, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             yield Served(process.stdout.readline().strip(), log)
@@ -132,7 +132,7 @@ def served(log: Path, *arguments: str, script: Sequence[str] = ("-m", "tests.cha
 
 def run_command(cases: Path, model: str, out: Path, name: str, *more: str) -> list[str]:
     """The command line of a run that remembers nothing: what is asked for is in the server's log."""
-    given = ["run", str(cases), "--model", model, "-o", str(out), "--name", name, "--no-cache", "--json", *more]
+    given = ["run", str(cases), "--model", model, "-o", str(out), "--name", name, "--no-cache", *more]
     return [sys.executable, "-m", "callmark", *given]
 
 

@@ -15,6 +15,14 @@ ONE = Prediction("a", 0, (Call("look", {"id": 1}),), finish="tool_calls", spent=
 TWO = Prediction("b", 1, (), "nothing to do", "hm", "", "stop")
 ERROR = Prediction("c", 0, error="no connection")
 
+OPEN = """
+import sys, time
+from callmark.running.journal import Journal
+journal = Journal(sys.argv[1])
+print("open", flush=True)
+time.sleep(60)
+"""
+
 
 def written(path: Path, *predictions: Prediction) -> None:
     with Journal(str(path)) as journal:
@@ -80,8 +88,7 @@ def test_a_line_in_the_middle_that_cannot_be_read_is_named(tmp_path: Path) -> No
 def test_a_second_process_is_refused_and_told_so(tmp_path: Path) -> None:
     file = tmp_path / "run" / "p.jsonl"
     file.parent.mkdir()
-    code = "import sys, time; from callmark.running.journal import Journal\nj = Journal(sys.argv[1])\nprint('open', flush=True)\ntime.sleep(9)"
-    with subprocess.Popen([sys.executable, "-c", code, str(file)], stdout=subprocess.PIPE, text=True) as other:
+    with subprocess.Popen([sys.executable, "-c", OPEN, str(file)], stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "open\n"
         assert is_open(str(file))
