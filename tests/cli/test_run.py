@@ -376,3 +376,50 @@ def test_what_an_agent_gives_away_is_written_nowhere(cli: Cli, here: Path, monke
     written = b"".join(file.read_bytes() for file in Path("runs/mine").iterdir())
     assert b"sk-recognisable" not in written
     assert "sk-recognisable" not in done.out + done.err
+
+
+def test_whoever_looks_sees_the_rate_the_errors_and_the_score(here: Path) -> None:
+    Path("slow.py").write_text("import time\ndef answer(messages, tools):\n    time.sleep(0.2)\n    raise ValueError('no')\n")
+    command = [
+        sys.executable,
+        "-c",
+        "from callmark.cli.main import main; main()",
+        "run",
+        "talks.jsonl",
+        "--trials",
+        "4",
+        "--concurrency",
+        "4",
+    ]
+    looking, shown = os.openpty()
+    environment = {**os.environ, "COLUMNS": "150", "TERM": "xterm"}
+    models = ["--model", "python:slow:answer", "--model", "scripted:perfect"]
+    done = subprocess.run([*command, *models], stdout=subprocess.DEVNULL, stderr=shown, env=environment, timeout=60, check=False)
+    os.close(shown)
+    said = b""
+    while len(piece := _read(looking)):
+        said += piece
+    os.close(looking)
+    assert done.returncode == 3
+    assert re.search(rb"slow.answer.*\d+/20.*errors", said)
+    assert re.search(rb"scripted-perfect.*20/20.*score 1", said)
+
+
+def _read(file: int) -> bytes:
+    try:
+        return os.read(file, 65536)
+    except OSError:  # nobody writes any more
+        return b""
+
+
+def test_money_is_counted_and_stops_the_asking(cli: Cli, here: Path) -> None:
+    said = {"role": "assistant", "content": "no"}
+    completion = {"choices": [{"message": said}], "usage": {"prompt_tokens": 1000, "completion_tokens": 500}}
+    Path("paid.py").write_text(f"def answer(messages, tools):\n    return {completion}\n")
+    Path("callmark.toml").write_text('[models.paid]\nmodel = "python:paid:answer"\nconcurrency = 1\nprice = { input = 2, output = 4 }\n')
+    done = cli("run", "talks.jsonl", "--model", "paid", "--name", "all")
+    assert (done.status, "5,000 tokens in, 2,500 out · cost 0.02" in done.out) == (0, True), done.out
+    stopped = cli("run", "talks.jsonl", "--model", "paid", "--name", "some", "--max-cost", "0.01")
+    assert stopped.status == 3
+    assert "stopped: --max-cost 0.01 was reached" in stopped.out
+    assert len(lines("runs/some/predictions.jsonl")) == 3
