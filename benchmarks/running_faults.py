@@ -30,7 +30,7 @@ from tests.running.kills import Served, case_of, run_command, served, write_case
 
 ONE_IN = 20  # cases for each fault
 ALWAYS = 2  # cases of each fault that meet it at every try
-WAIT = "0.2"  # seconds of Retry-After; servers say whole ones, of which 250 would take their time
+WAIT = "0.1"  # seconds of Retry-After; servers say whole ones, of which 250 would take their time
 CLOSED = "closed at once"
 ANSWERED = "no fault"
 

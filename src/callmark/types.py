@@ -52,7 +52,7 @@ class Call(Struct, frozen=True, gc=False, omit_defaults=True):
     def __str__(self) -> str:
         if self.malformed:
             return f"{self.name}(‹malformed: {self.text}›)"
-        return f"{self.name}({', '.join(f'{key}={json.dumps(value, ensure_ascii=False)}' for key, value in self.arguments.items())})"
+        return f"{self.name}({', '.join([f'{key}={_json(value)}' for key, value in self.arguments.items()])})"
 
 
 class Message(Struct, frozen=True, gc=False):
@@ -238,6 +238,12 @@ class Note(Struct, frozen=True):
     sentence: str
     actual_index: int | None = None
     argument: str | None = None
+
+
+def _json(value: Any) -> str:
+    if value.__class__ is str and value.isprintable() and '"' not in value and "\\" not in value:  # as JSON writes it, only sooner
+        return f'"{value}"'
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _messages_html(messages: tuple[Message, ...]) -> str:

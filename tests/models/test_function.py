@@ -4,31 +4,29 @@ import asyncio
 import json
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from callmark.errors import BadInput
-from callmark.models import function
+from callmark.models import function, threads
 from callmark.models.function import FunctionModel
 from callmark.models.model import NoReply, Question, Reply
 from callmark.types import Call, Case, Message, Tool
 
 CASE = Case("c7", (Message("user", "Weather in Oslo?"),), (Tool("get_weather", "", {"type": "object"}),))
-OSLO = Call("get_weather", {"city": "Oslo"})
-ARGUMENTS = json.dumps(OSLO.arguments)
-OPENAI = {"id": "x1", "type": "function", "function": {"name": "get_weather", "arguments": ARGUMENTS}}
 
 Write = Callable[[str], str]
 
 
 @pytest.fixture
 def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """Writes a module of its own into the current folder and gives its name."""
+    """Writes a module of its own into the current folder and gives its name. What does not end is not waited for for long here."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(threads, "_PATIENCE", 0.2)
 
     def write(code: str) -> str:
         name = f"agent_{len(list(tmp_path.glob('*.py')))}_{tmp_path.name}"
@@ -55,94 +53,25 @@ def ask(spec: str, *questions: Question, timeout: float = 20) -> list[Reply | st
 
 
 def returned(agent: Write, expression: str, more: str = "") -> Reply | str:
-    return ask(
-        agent(f"import callmark\nfrom math import nan\n{more}\ndef answer(messages, tools):\n    return {expression}\n") + ":answer"
-    )[0]
+    return ask(agent(f"{more}\ndef answer(messages, tools):\n    return {expression}\n") + ":answer")[0]
 
 
-@pytest.mark.parametrize(
-    "expression, reply",
-    [
-        (f"{{'role': 'assistant', 'content': None, 'tool_calls': [{OPENAI}]}}", Reply((Call("get_weather", {"city": "Oslo"}, "x1"),))),
-        ("{'role': 'assistant', 'content': 'Hello'}", Reply((), "Hello")),
-        ("{'role': 'assistant', 'content': None}", Reply()),
-        (
-            "{'choices': [{'message': {'role': 'assistant', 'content': 'Hi'}, 'finish_reason': 'stop'}],"
-            " 'usage': {'prompt_tokens': 12, 'completion_tokens': 3}}",
-            Reply((), "Hi", "", "stop", 12, 3),
-        ),
-        (
-            "{'role': 'assistant', 'content': [{'type': 'text', 'text': 'So'},"
-            " {'type': 'tool_use', 'id': 't', 'name': 'get_weather', 'input': {'city': 'Oslo'}}],"
-            " 'stop_reason': 'tool_use', 'usage': {'input_tokens': 5, 'output_tokens': 2}}",
-            Reply((Call("get_weather", {"city": "Oslo"}, "t"),), "So", "", "tool_use", 5, 2),
-        ),
-        (f"[{OPENAI}]", Reply((Call("get_weather", {"city": "Oslo"}, "x1"),))),
-        ("[{'name': 'get_weather', 'arguments': {'city': 'Oslo'}}]", Reply((OSLO,))),
-        ("[{'functionName': 'get_weather', 'arguments': {'city': 'Oslo'}}, {'tool': {'name': 'f'}}]", Reply((OSLO, Call("f")))),
-        ("{'name': 'get_weather', 'arguments': {'city': 'Oslo'}}", Reply((OSLO,))),
-        ("{'type': 'tool_use', 'name': 'get_weather', 'input': {'city': 'Oslo'}}", Reply((OSLO,))),
-        (f"{OPENAI}", Reply((Call("get_weather", {"city": "Oslo"}, "x1"),))),
-        ("callmark.Call('get_weather', {'city': 'Oslo'})", Reply((OSLO,))),
-        ("[callmark.Call('get_weather', {'city': 'Oslo'}), {'name': 'f'}]", Reply((OSLO, Call("f")))),
-        ("(callmark.Call('f'),)", Reply((Call("f"),))),
-        ("[]", Reply()),
-        ("None", Reply()),
-        ("''", Reply()),
-        ("'It rains.'", Reply((), "It rains.")),
-        ('\'<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call>\'', Reply((OSLO,))),
-        ("'Let me see: get_weather(city=\"Oslo\")'", Reply((OSLO,), "Let me see:")),
-        ("SDK({'role': 'assistant', 'content': 'Hi', 'tool_calls': [SDK({'name': 'f'})]})", Reply((Call("f"),), "Hi")),
-        ("[Other({'name': 'f', 'arguments': '{}'})]", Reply((Call("f"),))),
-    ],
-)
-def test_every_shape_of_an_answer_is_read(agent: Write, expression: str, reply: Reply) -> None:
-    sdk = """
-class SDK:
-    def __init__(self, fields): self.fields = fields
-    def model_dump(self): return self.fields
-class Other:
-    def __init__(self, fields): self.fields = fields
-    def to_dict(self): return self.fields
-"""
-    assert returned(agent, expression, sdk) == reply
-
-
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "[{'name': 'f', 'arguments': {'a': nan}}]",
-        "{'role': 'assistant', 'tool_calls': [{'name': 'f', 'arguments': {'a': [nan]}}]}",
-        "callmark.Call('f', {'a': nan})",
-        "[{'name': 'f', 'arguments': '{'}]",
-        "[{'name': 'f', 'arguments': 5}]",
-        "[{'name': 'f', 'arguments': deep}]",
-        "[{'name': 'f', 'arguments': round}]",
-    ],
-)
-def test_a_call_that_cannot_be_is_malformed_and_keeps_its_name(agent: Write, expression: str) -> None:
-    reply = returned(agent, expression, "deep = {}\ndeep['a'] = deep\nround = {}\nfor _ in range(300): round = {'a': round}")
-    assert isinstance(reply, Reply)
-    assert [(call.name, bool(call.malformed)) for call in reply.calls] == [("f", True)]
+def test_what_it_returns_is_read(agent: Write) -> None:
+    text = 'Let me see: get_weather(city="Oslo")'
+    assert returned(agent, "{'role': 'assistant', 'content': None, 'tool_calls': [{'name': 'f'}]}") == Reply((Call("f"),))
+    assert returned(agent, repr(text)) == Reply((Call("get_weather", {"city": "Oslo"}),), "Let me see:")  # a tool of the case
+    assert returned(agent, "None") == Reply()
 
 
 @pytest.mark.parametrize(
     "expression, sentence",
     [
         ("5", "returned no answer: it is an int; a message, calls, a text or None was expected"),
-        ("{1, 2}", "it is a set"),
-        ("True", "it is a bool"),
-        ("print", "it is a builtin_function_or_method"),
-        ("{}", "no answer is recognised in the row: its keys are none"),
-        ("{'role': 'user', 'content': 'x'}", "the message has the role 'user', an assistant's was expected"),
-        ("{'tool_calls': 5}", "tool_calls is a number, a list of calls was expected"),
-        ("(x for x in messages)", "it is a generator"),
-        ("loop", "it is nested deeper than"),
-        ("Bad()", "returned a Bad that cannot be read: ValueError: no (agent"),
+        ("Bad()", "returned a Bad that cannot be read: ValueError: no (agent_0"),
     ],
 )
 def test_what_is_no_answer_is_named(agent: Write, expression: str, sentence: str) -> None:
-    reply = returned(agent, expression, "loop = []\nloop.append(loop)\nclass Bad:\n    def to_dict(self): raise ValueError('no')")
+    reply = returned(agent, expression, "class Bad:\n    def to_dict(self): raise ValueError('no')")
     assert isinstance(reply, str)
     assert sentence in reply
 
@@ -264,7 +193,7 @@ def test_a_hanging_call_holds_up_nobody(agent: Write, code: str) -> None:
 
 
 def test_async_code_that_blocks_does_not_block_the_asking(agent: Write) -> None:
-    name = agent("import time\nasync def answer(messages, tools):\n    time.sleep(2)\n    return 'ok'\n")
+    name = agent("import time\nasync def answer(messages, tools):\n    time.sleep(1)\n    return 'ok'\n")
     ticks = 0
 
     async def tick() -> None:
@@ -286,7 +215,7 @@ def test_async_code_that_blocks_does_not_block_the_asking(agent: Write) -> None:
 
 def test_after_many_that_never_came_back_no_more_are_asked(agent: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(function, "MOST_HANGING", 3)
-    name = agent("import time\ndef answer(messages, tools):\n    time.sleep(1)\n")
+    name = agent("import threading\nawake = threading.Event()\ndef answer(messages, tools):\n    awake.wait(60)\n")
 
     async def run() -> None:
         async with FunctionModel(f"{name}:answer", timeout=0.05) as model:
@@ -294,28 +223,17 @@ def test_after_many_that_never_came_back_no_more_are_asked(agent: Write, monkeyp
             with pytest.raises(NoReply, match="is asked no more: 3 calls of it never came back") as error:
                 await model.ask(Question(CASE))
             assert error.value.hopeless
-            await asyncio.sleep(1.2)
-            assert "did not come back" in str((await asyncio.gather(model.ask(Question(CASE)), return_exceptions=True))[0])
+            sys.modules[name].awake.set()
+            assert await answered(model) == Reply()  # they came back after all
+
+    async def answered(model: FunctionModel) -> Reply:
+        for _ in range(500):
+            with suppress(NoReply):
+                return await model.ask(Question(CASE))
+            await asyncio.sleep(0.01)
+        raise AssertionError("it is never asked again")
 
     asyncio.run(run())
-
-
-def test_threads_are_used_again_and_end(agent: Write) -> None:
-    name = agent("import threading\ndef answer(messages, tools): return str(threading.get_ident())\n")
-
-    async def run() -> set[str]:
-        seen: set[str] = set()
-        async with FunctionModel(f"{name}:answer", timeout=5) as model:
-            for _ in range(50):
-                seen.add((await model.ask(Question(CASE))).text)
-        return seen
-
-    before = threading.active_count()
-    assert len(asyncio.run(run())) <= 2
-    deadline = time.monotonic() + 5
-    while threading.active_count() > before and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert threading.active_count() <= before
 
 
 def test_a_process_ends_though_a_call_hangs(agent: Write) -> None:

@@ -154,64 +154,20 @@ def test_no_tokens_are_made_up_and_something_is_said() -> None:
 
 @pytest.mark.parametrize(
     "wanted",
-    [
-        {"$literal": {"$any": True}},
-        {"$any": True},
-        {"$optional": "x"},
-        {"$optional": {"$glob": "x*"}},
-        {"$glob": "TKT-*"},
-        {"$glob": "T?T-*-?", "$case": False},
-        {"$regex": "[A-Z]{3}-[0-9]{4}"},
-        {"$regex": r"(?i)(foo|bar)+\d{2,}\s?[^a1]\w*\W$"},
-        {"$regex": "x?"},
-        {"$regex": r"\pN{3}"},
-        {"$one_of": [5, 6]},
-        {"$one_of": [{"$regex": r"\pZ\pN"}, {"$date": "2025-05-10"}]},
-        {"$set": [1, {"$any": True}, "x"]},
-        {"$set": []},
-        {"$approx": 12.5, "$abs": 0.01},
-        {"$approx": 3, "$rel": 0},
-        {"$date": "10 May 2025"},
-        {"$text": "Server down", "$ratio": 0.9},
-        {"$contains": "down"},
-        {"$not": "late"},
-        {"$not": {"$one_of": [0, "none of these", "late", "broken"]}},
-        {"deep": [{"er": {"$glob": "a*"}}, 1]},
-        [{"$any": True}, {"$one_of": [{"$contains": "z"}]}],
-        None,
-        "",
-        [],
-        {},
-    ],
-    ids=repr,
+    [{"$not": {"$one_of": [0, "none of these", "", True, None, [], {}, "late"]}}, {"$regex": r"\pN{3}"}, {"$glob": "TKT-*"}],
+    ids=["what the schema lists", "what stands in the talk", "what can be made"],
 )
-def test_a_perfect_answer_fulfils_every_matcher(wanted: Any) -> None:
+def test_a_perfect_answer_fulfils_a_matcher(wanted: Any) -> None:
     case = Case("c", (Message("user", "The number is 123."),), TOOLS, expected=(Call("cancel", {"reason": wanted}),))
     (reply,) = replies("perfect", [Question(case)])
     assert grade(list(case.expected), list(reply.calls), tools=case.tools).metrics["call.score"] == 1.0
 
 
-@pytest.mark.parametrize(
-    "call, sentence",
-    [
-        (Call("cancel", {"reason": {"$regex": r"\pL{99}"}}), 'no value can be found for reason of cancel that fulfils {"$regex":"'),
-        (
-            Call("cancel", {"reason": {"$not": {"$any": True}}}),
-            'no value can be found for reason of cancel that fulfils {"$not":{"$any":true}}',
-        ),
-        (Call("cancel", {}, None, "cut off", "{"), "the expected call of cancel is malformed: nothing can be said to fulfil it"),
-    ],
-)
-def test_what_nothing_can_fulfil_has_no_reply(call: Call, sentence: str) -> None:
-    for kind in KINDS:
-        with pytest.raises(NoReply) as error:
-            replies(kind, [Question(Case("c", (), TOOLS, expected=(call,)))])
-        assert sentence in str(error.value)
-
-
-def test_an_optional_argument_that_nothing_can_be_is_left_out() -> None:
-    case = Case("c", (), TOOLS, expected=(Call("cancel", {"reason": "late", "more": {"$optional": {"$not": {"$any": True}}}}),))
-    assert replies("perfect", [Question(case)])[0].calls == (Call("cancel", {"reason": "late"}),)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("call", [Call("cancel", {"reason": {"$not": {"$any": True}}}), Call("cancel", {}, None, "cut off", "{")], ids=repr)
+def test_what_nothing_can_fulfil_has_no_reply(kind: str, call: Call) -> None:
+    with pytest.raises(NoReply, match="fulfil"):
+        replies(kind, [Question(Case("c", (), TOOLS, expected=(call,)))])
 
 
 ALTERNATIVE = Case("a", (), TOOLS, expected=(Call("cancel", {"reason": "late"}),), alternatives=((Call("cancel", {"reason": "broken"}),),))

@@ -36,7 +36,6 @@ _TRIES = 100  # places looked at one by one before the whole text is marked
 _LONGEST_REMEMBERED = 20_000  # characters
 _MARKS = ("\1", "\2", "")  # by how many of two neighbours are letters or digits
 _FOLDS_TO_A_LETTER = "\u0345"  # the one character that is no letter, but becomes one when case is folded
-_UNEVEN = ("  ", "\n", "\t", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x1f")  # white space of ASCII that is no single space
 _BETWEEN = "\0"  # keeps the strings of a result apart, so that no value is found across two of them
 
 
@@ -239,8 +238,8 @@ def _marked(text: str) -> str:
 
 def _fold(text: str) -> str:
     folded = text.casefold()
-    if folded.isascii() and not any([blank in folded for blank in _UNEVEN]):  # noqa: C419 - faster
-        return folded.strip(" ")  # its words stand one space apart as it is
+    if folded.isascii() and folded.isprintable() and "  " not in folded:
+        return folded.strip(" ")  # its words stand one space apart as it is: of ASCII, all white space but the space is not printable
     return " ".join(folded.split())
 
 

@@ -81,7 +81,7 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
         except (msgspec.MsgspecError, RecursionError):
             wire = None  # read in full below, and refused with its reason if need be
     check_text(shorter.body if shorter is not None and shorter.body.isascii() else row)
-    if shorter is not None and shorter.from_middle and any(shorter.body.count(key) > 1 for key in _ONCE):
+    if shorter is not None and shorter.from_middle and (shorter.body.count(_ONCE[0]) > 1 or shorter.body.count(_ONCE[1]) > 1):
         wire = None  # what was taken out may have been that of something inside what is expected, or of a key that stands twice
     if wire is not None and shorter is not None and wire.messages is not None:
         raw_tools, tools = reading.repeats.tools

@@ -22,6 +22,7 @@ from callmark.grading.suites import OWN_TYPES, Settings, suites_of
 from callmark.types import Call, Case, Fault, Metrics, Note, Prediction, Spent, Tool
 
 _RUNS = (True, True, True)  # what the suite schema says of a call that could run
+_MOST_SAME = 10_000  # names are endless where models make them up
 _ONE_RIGHT = ((0, 0, True),)
 
 _encode = msgspec.json.Encoder().encode
@@ -74,9 +75,10 @@ class Grader:
         self._tools: tuple[Tool, ...] = ()
         self._schemas = Schemas(())
         self._sources = Sources()
-        # what the suites say of a perfect attempt depends on nothing but whether it could run
+        # what our suites say of a perfect attempt depends on nothing but whether it could run, and of one call against another (or none)
+        # that are no pair, on that and the names
         self._schema = next((suite for suite in self.suites if isinstance(suite, SchemaSuite)), None)
-        self._perfect: dict[object, Metrics] | None = {} if all(type(suite) in OWN_TYPES for suite in self.suites) else None
+        self._same: dict[object, Metrics] | None = {} if all(type(suite) in OWN_TYPES for suite in self.suites) else None
         self.touched: Counter[str] = Counter({rule.pattern: 0 for rule in self._rules})
 
     @property
@@ -141,7 +143,7 @@ class Grader:
         """Whether it can be told at a glance that one call was expected and made, and that it could run: so it is with most of what a
         good model does. False says nothing.
         """
-        if len(right) != 1 or len(right[0]) != 1 or len(calls) != 1 or not self._perfect or _RUNS not in self._perfect:
+        if len(right) != 1 or len(right[0]) != 1 or len(calls) != 1 or not self._same or _RUNS not in self._same:
             return False
         wanted, made = right[0][0], calls[0]
         if wanted.name != made.name or made.malformed or wanted.malformed or case.tools is not self._tools:
@@ -166,15 +168,31 @@ class Grader:
             noted = tuple(notes(attempt) if violates else invented_values(attempt, 0))
             self._sources = attempt.sources_if_known or self._sources
         names = (call.name,)
-        return _record(case, prediction, names, names, self._perfect[_RUNS] if self._perfect else {}, _ONE_RIGHT, notes=noted)
+        return _record(case, prediction, names, names, self._same[_RUNS] if self._same else {}, _ONE_RIGHT, notes=noted)
 
     def _measured(self, attempt: Attempt) -> Metrics:
-        if self._perfect is None or not attempt.pairing.perfect:
+        """What the suites say; once for all attempts of which they must say the same."""
+        if self._same is None:
             return measure(attempt, self.suites)
         runs = self._schema.holds(attempt) if self._schema else _RUNS
-        if runs not in self._perfect:
-            self._perfect[runs] = measure(attempt, self.suites)
-        return self._perfect[runs]
+        key = runs if attempt.pairing.perfect else _no_pair(attempt, runs)
+        if key is None:
+            return measure(attempt, self.suites)
+        if key not in self._same:
+            if len(self._same) > _MOST_SAME:
+                self._same.clear()
+            self._same[key] = measure(attempt, self.suites)
+        return self._same[key]
+
+
+def _no_pair(attempt: Attempt, runs: tuple[bool, bool, bool]) -> object:
+    """What one call against another, or against none, is measured by where nobody could take them for a pair; None where it is more."""
+    if attempt.pairing.pairs or len(attempt.expected) != 1 or len(attempt.actual) > 1:
+        return None
+    name, other = attempt.expected[0].name, attempt.actual[0].name if attempt.actual else None
+    if other is not None and name != other and name.casefold() == other.casefold():
+        return None
+    return runs, name, other
 
 
 def _record(

@@ -31,8 +31,8 @@ from callmark.calls.messages import message_texts
 from callmark.calls.strict import dump, scrub
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
-from callmark.models.function import read_reply
 from callmark.models.model import NoReply, Question, Reply
+from callmark.models.replies import read_reply
 
 LONGEST_LINE = 16 << 20  # bytes of an answer
 MOST_STARTS = 3  # in a row without an answer

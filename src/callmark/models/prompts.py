@@ -39,13 +39,14 @@ _SECRET = re.compile(
 )
 _LOOKS_SECRET = re.compile(r"\s*(?:bearer\s|sk-\S{16})", re.IGNORECASE)
 
+# The call comes last, and words of the talk stay words: a small model says what it saw last, and most often.
 _FREE = """To call a tool, answer with its name and its arguments as JSON, one line for each call:
 <tool_call>{"name": "the tool", "arguments": {"its parameter": "value"}}</tool_call>"""
-_FREE_WORDS = "When no call is due, answer in plain words instead."
-_BARE = """Answer with one JSON object and nothing else. To call a tool, give its name and its arguments:
+_FREE_WORDS = "When no call is due, answer in plain words."
+_BARE = """To call a tool, give its name and its arguments:
 {"name": "the tool", "arguments": {"its parameter": "value"}}"""
-_BARE_WORDS = """When no call is due, say what you have to say:
-{"reply": "your words"}"""
+_BARE_ONLY = "Answer with one JSON object and nothing else."
+_BARE_WORDS = 'When no call is due: {"reply": "what you say to the user"}'
 
 _REPLY = re.compile(r'\s*+(?:```\w*+\s*+)?\{\s*+"reply"\s*+:\s*+(".*)', re.DOTALL)
 _STRING_END = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
@@ -112,12 +113,7 @@ def dropped_trailing(case: Case, settings: ModelSettings) -> int:
     """
     if settings.trailing_assistant == "keep":
         return 0
-    dropped = 0
-    for message in reversed(case.messages):
-        if message.role != "assistant":
-            return dropped
-        dropped += 1
-    return 0
+    return next((after for after, message in enumerate(reversed(case.messages)) if message.role != "assistant"), 0)
 
 
 def check_params(params: dict[str, Any]) -> None:
@@ -279,8 +275,6 @@ def _as_text(message: Message, *, bare: bool) -> tuple[str, str]:
         return "user", f"<tool_response>\n{text}\n</tool_response>"
     if message.role != "assistant":
         return "system" if message.role in ("system", "developer") else "user", text
-    if bare and text and not message.calls:
-        return "assistant", dump({"reply": text})
     calls = [_call_as_text(call) for call in message.calls]
     return "assistant", "\n".join([*([text] if text else []), *(calls if bare else [f"<tool_call>{call}</tool_call>" for call in calls])])
 
@@ -314,8 +308,9 @@ def _offer(tools_json: bytes, chosen: str, bare: bool) -> _Offer:
     left = [_LARGEST_SCHEMA]
     schemas = [_simple(tool.parameters or {"type": "object"}, tool.parameters, left) for tool in tools]
     listed = "\n".join(line for tool, schema in zip(tools, schemas, strict=True) for line in _lines(tool, schema))
-    words = [_BARE if bare else _FREE, *([] if chosen else [_BARE_WORDS if bare else _FREE_WORDS])]
-    instructions = "\n\n".join([f"# Tools\n\n{listed}", "\n".join(words)])
+    words = [] if chosen else [_BARE_WORDS if bare else _FREE_WORDS]
+    how = " ".join([*([_BARE_ONLY] if bare else []), *words])
+    instructions = f"# Tools\n\n{listed}\n\n" + "\n".join(part for part in (how, _BARE if bare else _FREE) if part)
     if not bare:
         return _Offer(instructions, {})
     calls = [_exactly(name={"const": tool.name}, arguments=schema) for tool, schema in zip(tools, schemas, strict=True)]

@@ -17,16 +17,15 @@ from typing import Any, Literal, Self, TypeVar, get_args
 
 from msgspec import Struct
 
-from callmark.calls.matchers import has_matcher, is_matcher, optional
 from callmark.calls.provenance import SOURCES
 from callmark.calls.schema import properties, required
 from callmark.calls.shapes import named_call
 from callmark.calls.strict import dump, scrub
-from callmark.calls.values import agrees
 from callmark.errors import BadInput
 from callmark.grading.faults import faults
 from callmark.grading.grade import best_attempt
-from callmark.models.model import NoReply, Question, Reply
+from callmark.models.fulfilling import fulfilled
+from callmark.models.model import Question, Reply
 from callmark.types import Call, Case, FaultKind, Tool
 from callmark.wording import nearest
 
@@ -78,7 +77,7 @@ class ScriptedModel:
             await asyncio.sleep(0)
         case = question.case
         scene = _Scene(case, (), Random(f"{self._seed} {self._kind} {question.trial} {scrub(case.id)}"))
-        scene.right = tuple([_fulfilled(call, scene) for call in case.expected])
+        scene.right = tuple([scene.fulfilled(call) for call in case.expected])
         made = self._with_fault(scene)
         said = _WHILE_CALLING if made else _INSTEAD if case.expected else _WITHOUT
         return Reply(made, scene.chance.choice(said))
@@ -120,6 +119,10 @@ class _Scene(Struct):
         """Those that nobody expects to be called."""
         expected = {call.name for call in self.case.expected}
         return self.shuffled(tool for tool in self.case.tools if tool.name not in expected)
+
+    def fulfilled(self, call: Call) -> Call:
+        schema = self.tool(call.name).parameters
+        return fulfilled(call, lambda key: _made_up(key, schema, self), messages=self.case.messages)
 
     def replaced(self, index: int, call: Call) -> Calls:
         return (*self.right[:index], call, *self.right[index + 1 :])
@@ -302,101 +305,3 @@ def _made_up(key: str, schema: Mapping[str, Any], scene: _Scene) -> list[Any]:
             typed = [text for message in reversed(messages) for text in written.findall(message.text)[:3]]
             typed += [f"the {key.replace('_', ' ')}", f"some {key.replace('_', ' ')}"]
     return [*given, *scene.shuffled(listed), *typed]
-
-
-def _fulfilled(call: Call, scene: _Scene) -> Call:
-    """The expected call with a value for every matcher; raises `NoReply` where nothing can be it."""
-    if call.malformed:
-        raise NoReply(f"the expected call of {call.name or 'no tool'} is malformed: nothing can be said to fulfil it")
-    if not has_matcher(list(call.arguments.values())):
-        return Call(call.name, call.arguments)
-    schema = scene.tool(call.name).parameters
-    arguments = {}
-    for key, wanted in call.arguments.items():
-        found = next((value for value in _values(wanted, _made_up(key, schema, scene), scene) if agrees(wanted, value)), _NOTHING)
-        if found is not _NOTHING:
-            arguments[key] = found
-        elif not optional(wanted):
-            raise NoReply(f"no value can be found for {key} of {call.name} that fulfils {dump(wanted)[:200]}")
-    return Call(call.name, arguments)
-
-
-_NOTHING = object()
-
-
-def _values(wanted: Any, guesses: list[Any], scene: _Scene) -> Iterator[Any]:
-    """Values that may fulfil an expected one, the likeliest first."""
-    if not is_matcher(wanted):
-        if isinstance(wanted, dict | list) and has_matcher(wanted):
-            items = wanted.items() if isinstance(wanted, dict) else enumerate(wanted)
-            inner = [(key, next((one for one in _values(item, guesses, scene) if agrees(item, one)), None)) for key, item in items]
-            yield dict(inner) if isinstance(wanted, dict) else [value for _, value in inner]
-        else:
-            yield wanted
-        return
-    match wanted:
-        case {"$literal": value} | {"$approx": value} | {"$date": value} | {"$text": value} | {"$contains": value}:
-            yield value
-        case {"$optional": value}:
-            yield from _values(value, guesses, scene)
-        case {"$one_of": list(members)}:
-            for member in members:
-                yield from _values(member, guesses, scene)
-        case {"$set": list(members)}:
-            yield from _values(members, guesses, scene)
-        case {"$glob": str(pattern)}:
-            yield from (pattern.replace("*", fill).replace("?", fill or "1") for fill in ("1", ""))
-        case {"$regex": str(pattern)}:
-            yield from (_spelt(pattern), *_words(scene))
-    yield from guesses
-    yield from (0, "none of these", "", True, None, [], {})
-
-
-def _words(scene: _Scene) -> Iterator[str]:
-    """What stands in the talk: one of it may fit a pattern."""
-    for message in scene.case.messages:
-        yield from (word.strip("\"',.;:()[]{}") for word in message.text.split())
-
-
-def _spelt(pattern: str) -> str:
-    """A text that a simple pattern takes in full; any text where it is not so simple."""
-    from importlib import import_module
-
-    try:
-        return "".join(_letters(import_module("re._parser").parse(pattern)))
-    except (re.error, ImportError, RecursionError, OverflowError):
-        return ""
-
-
-def _letters(parsed: Any) -> Iterator[str]:
-    """A text for each part of a pattern as Python's own parser takes it apart: as little as it wants, the first of its choices."""
-    for operation, given in parsed:
-        match str(operation):
-            case "LITERAL":
-                yield chr(given)
-            case "NOT_LITERAL":
-                yield "a" if given != ord("a") else "b"
-            case "ANY":
-                yield "a"
-            case "IN":
-                yield _letter_in(given)
-            case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
-                least, most, inner = given
-                yield "".join(_letters(inner)) * min(max(least, 1), int(most), 1000)
-            case "SUBPATTERN" | "ATOMIC_GROUP":
-                yield from _letters(given[-1] if isinstance(given, tuple) else given)
-            case "BRANCH":
-                yield from _letters(given[1][0])
-
-
-def _letter_in(members: Any) -> str:
-    operation, given = members[0]
-    match str(operation):
-        case "LITERAL":
-            return chr(given)
-        case "RANGE":
-            return chr(given[0])
-        case "CATEGORY":
-            return {"CATEGORY_DIGIT": "1", "CATEGORY_SPACE": " "}.get(str(given), "a" if "NOT" not in str(given) else "-")
-    refused = {chr(one) for kind, one in members if str(kind) == "LITERAL"}
-    return next((letter for letter in "a1-A_ .~" if letter not in refused), "a")

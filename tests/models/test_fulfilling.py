@@ -1,0 +1,92 @@
+"""Calls that fulfil expected ones: a value for every matcher, none where there can be none."""
+
+from typing import Any
+
+import pytest
+
+from callmark import grade
+from callmark.models.fulfilling import fulfilled
+from callmark.models.model import NoReply
+from callmark.types import Call, Message
+
+GUESSES = ["late", "broken", "the reason"]
+TALK = (Message("user", "The number is 123."),)
+
+
+def guesses(key: str) -> list[Any]:
+    return GUESSES if key == "reason" else []
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"$literal": {"$any": True}},
+        {"$any": True},
+        {"$optional": "x"},
+        {"$optional": {"$glob": "x*"}},
+        {"$glob": "TKT-*"},
+        {"$glob": "T?T-*-?", "$case": False},
+        {"$regex": "[A-Z]{3}-[0-9]{4}"},
+        {"$regex": r"(?i)(foo|bar)+\d{2,}\s?[^a1]\w*\W$"},
+        {"$regex": "x?"},
+        {"$regex": r"\pN{3}"},
+        {"$one_of": [5, 6]},
+        {"$one_of": [{"$regex": r"\pZ\pN"}, {"$date": "2025-05-10"}]},
+        {"$set": [1, {"$any": True}, "x"]},
+        {"$set": []},
+        {"$approx": 12.5, "$abs": 0.01},
+        {"$approx": 3, "$rel": 0},
+        {"$date": "10 May 2025"},
+        {"$text": "Server down", "$ratio": 0.9},
+        {"$contains": "down"},
+        {"$not": "late"},
+        {"$not": {"$one_of": [0, "none of these", "late", "broken"]}},
+        {"deep": [{"er": {"$glob": "a*"}}, 1]},
+        [{"$any": True}, {"$one_of": [{"$contains": "z"}]}],
+        None,
+        "",
+        [],
+        {},
+    ],
+    ids=repr,
+)
+def test_every_matcher_is_fulfilled(wanted: Any) -> None:
+    call = Call("cancel", {"reason": wanted})
+    made = fulfilled(call, guesses, messages=TALK)
+    assert made.arguments.keys() == {"reason"}
+    assert grade([call], [made]).metrics["call.score"] == 1.0
+
+
+@pytest.mark.parametrize(
+    "call, sentence",
+    [
+        (Call("cancel", {"reason": {"$regex": r"\pL{99}"}}), 'no value can be found for reason of cancel that fulfils {"$regex":"'),
+        (
+            Call("cancel", {"reason": {"$not": {"$any": True}}}),
+            'no value can be found for reason of cancel that fulfils {"$not":{"$any":true}}',
+        ),
+        (Call("cancel", {}, None, "cut off", "{"), "the expected call of cancel is malformed: nothing can be said to fulfil it"),
+        (Call("", {}, None, "cut off", "{"), "the expected call of no tool is malformed: nothing can be said to fulfil it"),
+    ],
+)
+def test_what_nothing_can_fulfil_is_named(call: Call, sentence: str) -> None:
+    with pytest.raises(NoReply) as error:
+        fulfilled(call, guesses, messages=TALK)
+    assert sentence in str(error.value)
+
+
+def test_an_optional_argument_that_nothing_can_be_is_left_out() -> None:
+    call = Call("cancel", {"reason": "late", "more": {"$optional": {"$not": {"$any": True}}}})
+    assert fulfilled(call, guesses) == Call("cancel", {"reason": "late"})
+
+
+def test_the_best_guess_that_fits_is_taken() -> None:
+    assert fulfilled(Call("cancel", {"reason": {"$any": True}}), guesses).arguments == {"reason": "late"}
+    assert fulfilled(Call("cancel", {"reason": {"$not": "late"}}), guesses).arguments == {"reason": "broken"}
+
+
+def test_without_a_matcher_nothing_is_guessed() -> None:
+    def none(key: str) -> list[Any]:
+        raise AssertionError(key)
+
+    assert fulfilled(Call("cancel", {"reason": "late"}, "x1"), none) == Call("cancel", {"reason": "late"})
