@@ -140,3 +140,12 @@ def test_a_run_is_a_folder_that_says_so(tmp_path: Path, monkeypatch: pytest.Monk
     Path("data").mkdir()
     Path("file").touch()
     assert [is_run(path) for path in ("run", "data", "file", "nowhere", "-")] == [True, False, False, False, False]
+
+
+def test_what_a_killed_process_left_half_done_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / ".grading-x1").mkdir()
+    (tmp_path / ".grading-x1" / "grades.jsonl").write_text("{")
+    for name in ("run.json.partial-17", "run.json", "predictions.jsonl", "notes.partial-1"):
+        (tmp_path / name).write_text("{}")
+    RunFolder(tmp_path).tidy()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["notes.partial-1", "predictions.jsonl", "run.json"]

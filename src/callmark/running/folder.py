@@ -11,6 +11,7 @@ file it is written last. A folder without one is no run.
 
 import os
 import re
+import shutil
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
@@ -29,6 +30,7 @@ from callmark.models.model import ModelSettings
 RUN, PREDICTIONS, GRADES = "run.json", "predictions.jsonl", "grades.jsonl"
 CASES, TOOLS = "cases.jsonl", "tools.json"  # what came through a pipe, and would be gone
 
+GRADING = ".grading-"  # begins the name of the folder that grades are made in, before they take their place
 _FILES = (RUN, PREDICTIONS, GRADES, CASES, TOOLS, RESULTS, METRICS)
 _LONGEST_NAME = 80  # of a folder whose name was made up
 _ODD = re.compile(r"[^\w.-]+")
@@ -135,6 +137,14 @@ class RunFolder:
                 os.replace(other.path / name, self.path / name)
             else:
                 (self.path / name).unlink(missing_ok=True)
+
+    def tidy(self) -> None:
+        """Remove what a process that was killed had begun to write."""
+        for left in self.path.glob(f"{GRADING}*"):
+            shutil.rmtree(left, ignore_errors=True)
+        for name in _FILES:
+            for left in self.path.glob(f"{name}.partial-*"):
+                left.unlink(missing_ok=True)
 
     def write(self, info: RunInfo) -> None:
         write_lines(self.file(RUN), [msgspec.json.format(msgspec.json.encode(info), indent=2)])

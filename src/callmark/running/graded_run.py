@@ -26,7 +26,7 @@ from callmark.formats.rows import Rows
 from callmark.grading.grader import Grader
 from callmark.grading.suites import OWN, Settings
 from callmark.running.answers import Answers, answers
-from callmark.running.folder import CASES, GRADES, PREDICTIONS, TOOLS, DatasetInfo, RunFolder, RunInfo, discard, new_folder
+from callmark.running.folder import CASES, GRADES, GRADING, PREDICTIONS, TOOLS, DatasetInfo, RunFolder, RunInfo, discard, new_folder
 from callmark.running.grading import Block, Ended, Work, first_row, graded, refuse_repeated
 from callmark.running.journal import is_open
 from callmark.types import Case, Place
@@ -131,7 +131,7 @@ def _grade_into(
     asked: set[str] = set()
     ended: Ended | None = None
     tally = Tally(counted=_counted(work))
-    with TemporaryDirectory(prefix=".grading-", dir=folder.path) as made_in:
+    with TemporaryDirectory(prefix=GRADING, dir=folder.path) as made_in:
         new = RunFolder(made_in)
         with (
             Output(None if before else new.file(PREDICTIONS)) as predictions,

@@ -202,6 +202,7 @@ class ModelRuns:
         if run.is_new:
             run.folder.write(structs.replace(run.info, status="running"))
         with Journal(run.folder.file(PREDICTIONS), hide=self._keys.hide_bytes) as journal:
+            run.folder.tidy()
             done: set[tuple[str, int]] = set()
             for prediction in journal:
                 budget.add(prediction.spent)
