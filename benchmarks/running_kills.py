@@ -84,8 +84,7 @@ def report(outcomes: list[Outcome], questions: int, cuts: int, problems: list[st
     if asking:
         least, most = min(kill.in_flight for kill in asking), max(kill.in_flight for kill in asking)
         print(f"  in flight when killed, and asked for again: {least:,} to {most:,}, {sum(kill.in_flight for kill in kills):,} in all")
-    left = [name for outcome in outcomes for name in outcome.left_over]
-    print(f"  torn by a kill: {sum(kill.torn for kill in kills)}; files left lying about: {', '.join(left) or 'none'}")
+    print(f"  last lines torn by a kill: {sum(kill.torn for kill in kills)}")
     healed = f"{len(problems)} DIFFERENCES" if problems else "healed each time"
     print(f"  last line cut by hand after each of its bytes, {cuts} times: {healed}")
     for problem in problems[:10]:

@@ -87,10 +87,9 @@ class Killed(Struct, frozen=True):
 
 
 class Outcome(Struct):
-    """What became of one run that was killed: every kill, files that were left lying about, and whatever is not as it should be."""
+    """What became of one run that was killed: every kill, and whatever is not as it should be."""
 
     kills: list[Killed] = []
-    left_over: list[str] = []
     problems: list[str] = []
 
 
@@ -173,7 +172,7 @@ def killed_and_resumed(
     asked = server.asked(mark, server.mark())
     _refuse_again(asked, before, trials, outcome.problems)
     outcome.problems += differences(folder, undisturbed)
-    outcome.left_over = sorted(set(os.listdir(folder)) - {RUN, PREDICTIONS, GRADES})
+    outcome.problems += [f"{name} was left lying about" for name in sorted(set(os.listdir(folder)) - {RUN, PREDICTIONS, GRADES})]
     return outcome
 
 

@@ -30,7 +30,8 @@ _encode = msgspec.json.Encoder().encode
 
 class Graded(Struct, frozen=True, gc=False, omit_defaults=True):
     """A grade as it is written down, with what tables are made by: the conversation and the message that the case was cut from, the
-    kind of scenario, the group, the names that were expected and made, and which were paired and whether their arguments all agree.
+    kind of scenario, the group, the characters of its prompt, the names that were expected and made, and which were paired and whether
+    their arguments all agree.
     """
 
     case: str
@@ -48,6 +49,7 @@ class Graded(Struct, frozen=True, gc=False, omit_defaults=True):
     scenario_type: str = ""
     group: str | None = None
     spent: Spent | None = None
+    prompt: int | None = None
 
 
 _decode = msgspec.json.Decoder(Graded).decode
@@ -226,6 +228,7 @@ def _record(
         case.scenario_type,
         case.group,
         prediction.spent,
+        sum([len(said.text) for said in case.messages]) or None,
     )
 
 

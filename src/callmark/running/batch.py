@@ -25,9 +25,7 @@ def batch_lines(cases: Iterable[Case], name: str, settings: ModelSettings) -> It
     seen: set[str] = set()
     for case in cases:
         if case.id in seen:
-            raise BadInput(
-                f"two cases have the id {scrub(case.id)}, and a batch tells its answers apart by it", "give every case its own id"
-            )
+            raise BadInput(f"two cases have the id {scrub(case.id)}, and a batch knows its answers by it", "give every case its own id")
         seen.add(case.id)
         body = request_body(case, name, settings)
         if b"\n" in body or b"\r" in body:  # it stood in a file that is not one row a line
