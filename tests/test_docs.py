@@ -85,12 +85,13 @@ def test_the_readme_does_what_it_says(cli: Cli, tmp_path: Path, monkeypatch: pyt
     cli("demo", "-o", ".")
     Path("hotel.jsonl").rename("train.jsonl")
     Path("good.jsonl").rename("valid.jsonl")
-    *before, (grading, quoted) = commands(README)
+    *before, (grading, quoted), (running, shown) = commands(README)
     assert len(before) == 4
     for command, said in before:
         check(cli, command, said)
     exec(first_program(GRADING), {})
     check(cli, grading, quoted)
+    check(cli, running, shown)
     Path("eval.jsonl").unlink()
     exec(first_program(README), {})
     assert Path("eval.jsonl").exists()
