@@ -6,20 +6,18 @@ the trials of one case, are one cluster.
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
-from math import ceil
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
+from callmark.analysis.breakdowns import NO_CALL, bounded, percentiles
+from callmark.analysis.details import Details, DetailTally
 from callmark.analysis.intervals import bootstrap, wilson
 from callmark.grading.grader import Graded
 from callmark.types import Fault, FaultKind, Spent
 
 RATES = frozenset({"call.pass", "schema.tool_selection", "schema.parameter_accuracy", "schema.execution_success", "process.reliability"})
 SHOWN = ("call.score", "call.pass", "process.reliability")  # metrics whose interval stands in the terminal
-NO_CALL = "(no call)"
-_MOST_NAMES = 10_000  # of different things that one kind of fault is told apart by; hostile names are endless
-_OTHERS = "…"
 _BY_ARGUMENT = frozenset({"wrong_value", "wrong_type"})
 
 
@@ -85,12 +83,13 @@ class Summary(Struct, frozen=True):
     notes: dict[str, int]
     error_texts: dict[str, int]
     usage: Usage | None = None
+    details: Details | None = None
 
 
 class Tally:
-    """Takes grades one by one. With `counted`, only faults that one of these suites counts are told."""
+    """Takes grades one by one. With `counted`, only faults that one of these suites counts are told; `detailed` asks for the details."""
 
-    def __init__(self, *, counted: Collection[str] = ()) -> None:
+    def __init__(self, *, counted: Collection[str] = (), detailed: bool = False) -> None:
         self._counted = frozenset(counted)
         self._last_case = ""
         self._cases = self._scored = self._errors = self._right = self._right_tools = 0
@@ -104,6 +103,7 @@ class Tally:
         self._seconds = array("d")
         self._input_tokens = self._output_tokens = self._asked_again = 0
         self._cost: float | None = None
+        self._details = DetailTally(counted=counted) if detailed else None
 
     def add(self, grade: Graded) -> None:
         """Count one grade. Those of one case, its trials, stand together."""
@@ -114,10 +114,12 @@ class Tally:
             self._add_spent(grade.spent)
         if grade.error:
             self._errors += 1
-            self._error_texts[_bounded(self._error_texts, grade.error)] += 1
+            self._error_texts[bounded(self._error_texts, grade.error)] += 1
             return
         self._scored += 1
         self._add_metrics(grade)
+        if self._details is not None:
+            self._details.add(grade)
         if grade.faults:
             told = [fault for fault in grade.faults if not self._counted or not self._counted.isdisjoint(fault.suites)]
             for fault in told:
@@ -139,6 +141,7 @@ class Tally:
             FaultSummary(kind, counts.total(), [self._example(kind, what, count) for what, count in counts.most_common()])
             for kind, counts in self._faults.items()
         ]
+        metrics = {name: self._estimate(index, name, intervals) for index, name in enumerate(self._metrics)}
         tools = [ToolSummary(name, int(count), credit / count) for name, (credit, count) in self._tools.items()]
         return Summary(
             self._cases,
@@ -148,13 +151,21 @@ class Tally:
             len(self._clusters),
             self._right,
             self._right_tools,
-            {name: self._estimate(index, name, intervals) for index, name in enumerate(self._metrics)},
+            metrics,
             sorted(faults, key=lambda fault: (-fault.count, fault.kind)),
             sorted(tools, key=lambda tool: (tool.score, -tool.n, tool.tool)),
             dict(self._notes.most_common()),
             dict(self._error_texts.most_common()),
             self._usage(),
+            self._detailed(metrics),
         )
+
+    def _detailed(self, metrics: Mapping[str, Estimate]) -> Details | None:
+        if self._details is None:
+            return None
+        malformed = self._faults["malformed_call"].total() if "malformed_call" in self._faults else 0
+        means = {name: found.mean for name, found in metrics.items()}
+        return self._details.details(means, graded=self._scored + self._errors, errors=self._errors, malformed=malformed)
 
     def _add_spent(self, spent: Spent) -> None:
         self._seconds.append(spent.seconds)
@@ -167,9 +178,8 @@ class Tally:
     def _usage(self) -> Usage | None:
         if not self._seconds:
             return None
-        ordered = sorted(self._seconds)
-        middle, slow = (ordered[max(ceil(share * len(ordered)) - 1, 0)] for share in (0.5, 0.95))  # the nearest rank
-        return Usage(len(ordered), middle, slow, self._input_tokens, self._output_tokens, self._cost, self._asked_again)
+        found = percentiles(sorted(self._seconds), (50, 95))
+        return Usage(len(self._seconds), found["p50"], found["p95"], self._input_tokens, self._output_tokens, self._cost, self._asked_again)
 
     def _add_metrics(self, grade: Graded) -> None:
         if not self._metrics:
@@ -188,6 +198,7 @@ class Tally:
             self._credit(NO_CALL, float(not faults))
 
     def _credit(self, tool: str, credit: float) -> None:
+        tool = bounded(self._tools, tool)
         known = self._tools.get(tool)
         if known is None:
             self._tools[tool] = [credit, 1]
@@ -205,7 +216,7 @@ class Tally:
         else:
             what = (made if expected is None else expected) or "(no name)"
         counts = self._faults[fault.kind]
-        what = _bounded(counts, what)
+        what = bounded(counts, what)
         counts[what] += 1
         if fault.origin is not None:
             self._origins[fault.kind, what, fault.origin] += 1
@@ -224,12 +235,8 @@ class Tally:
 
 
 def summarise(grades: Iterable[Graded]) -> Summary:
-    """What these grades come to."""
-    tally = Tally()
+    """What these grades come to, in detail."""
+    tally = Tally(detailed=True)
     for grade in grades:
         tally.add(grade)
     return tally.summary()
-
-
-def _bounded(counts: Counter[str], what: str) -> str:
-    return what if what in counts or len(counts) < _MOST_NAMES else _OTHERS

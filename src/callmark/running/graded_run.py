@@ -36,13 +36,15 @@ _ROWS = "evaluation_results.rows"  # the rows of that file, until the means that
 
 class How(Struct, frozen=True):
     """How to go about grading: by how many processes, what becomes of rows that cannot be read (without `on_bad` they raise), who is told
-    how many of how many cases are done, and which metrics get an interval (all, if not given: they take their time).
+    how many of how many cases are done, which metrics get an interval (all, if not given: they take their time), and whether the details
+    are asked for.
     """
 
     jobs: int = 1
     on_bad: Callable[[BadRow], None] | None = None
     on_block: Callable[[int, int], None] = lambda done, total: None
     intervals: Collection[str] | None = None
+    detailed: bool = False
 
 
 class GradedRun(Struct, frozen=True):
@@ -130,7 +132,7 @@ def _grade_into(
     seen: dict[str, Place | None] = {}
     asked: set[str] = set()
     ended: Ended | None = None
-    tally = Tally(counted=_counted(work))
+    tally = Tally(counted=_counted(work), detailed=how.detailed)
     with TemporaryDirectory(prefix=GRADING, dir=folder.path) as made_in:
         new = RunFolder(made_in)
         with (

@@ -1,0 +1,50 @@
+"""A run in detail: by tool, by kind of scenario, by position, by length of the prompt; which tool was called instead; how each
+function and each argument fares; how scores are spread; and what all that says in words.
+
+It takes about as long as reading the grades, so it is worked out where someone asks for it. No grades give empty tables.
+"""
+
+from collections.abc import Collection, Mapping
+
+from msgspec import Struct
+
+from callmark.analysis.breakdowns import Breakdowns, BreakdownTally, Distribution, ScoreTally
+from callmark.analysis.confusion import Confusion, ConfusionTally
+from callmark.analysis.functions import FunctionTable, FunctionTally
+from callmark.analysis.readings import Reading, readings
+from callmark.grading.grader import Graded
+
+
+class Details(Struct, frozen=True):
+    """Every table adds up to the scored cases; errors are in none of them."""
+
+    parts: Breakdowns
+    scores: Distribution | None
+    confusion: Confusion
+    functions: FunctionTable
+    readings: list[Reading]
+
+
+class DetailTally:
+    """Takes the grades that were scored, one by one."""
+
+    def __init__(self, *, counted: Collection[str] = ()) -> None:
+        self._parts = BreakdownTally()
+        self._scores = ScoreTally()
+        self._confusion = ConfusionTally()
+        self._functions = FunctionTally(counted=counted)
+
+    def add(self, grade: Graded) -> None:
+        """Count one grade."""
+        self._parts.add(grade)
+        self._scores.add(grade)
+        self._confusion.add(grade)
+        self._functions.add(grade)
+
+    def details(self, means: Mapping[str, float], *, graded: int, errors: int, malformed: int) -> Details:
+        """What the grades come to; the means of all metrics, and of how many answers how many could not be read, are for the words."""
+        parts, table = self._parts.breakdowns(), self._functions.table()
+        said = readings(
+            means, scenario_types=parts.by_scenario_type, functions=table, graded=graded, errors=errors, malformed=malformed
+        )  # fmt: skip
+        return Details(parts, self._scores.distribution(), self._confusion.confusion(), table, said)

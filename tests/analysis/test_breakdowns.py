@@ -1,0 +1,211 @@
+"""The metrics in parts, and how scores are spread."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callmark.analysis import breakdowns as module
+from callmark.analysis.breakdowns import (
+    MOST_NAMES,
+    NO_CALL,
+    NO_NAME,
+    NO_POSITION,
+    NO_PROMPT,
+    NO_SCENARIO_TYPE,
+    OTHERS,
+    Breakdowns,
+    BreakdownTally,
+    Part,
+    ScoreTally,
+    percentiles,
+)
+from callmark.grading.grader import Graded, Grader
+from callmark.grading.suites import Settings
+from callmark.types import Call, Case, Message, Prediction, Source
+from tests.rows import made
+
+CALLS = st.lists(
+    st.builds(
+        lambda name, arguments: Call(name, arguments), st.sampled_from("fgh"), st.dictionaries(st.sampled_from("ab"), st.integers(0, 1))
+    )
+    | st.builds(lambda name: Call(name, {}, None, "cut off", "{"), st.sampled_from(["f", ""])),
+    max_size=3,
+)
+ATTEMPTS = st.lists(
+    st.tuples(
+        CALLS,
+        CALLS | st.just("HTTP 503"),
+        st.sampled_from(["", "refund", "exchange"]),
+        st.none() | st.integers(0, 40),
+        st.text("x", max_size=5).map(lambda text: text * 600),
+    ),
+    max_size=12,
+)
+
+
+def parts_of(grades: list[Graded]) -> Breakdowns:
+    tally = BreakdownTally()
+    for grade in grades:
+        tally.add(grade)
+    return tally.breakdowns()
+
+
+def scored(score: float = 1.0, *expected: str, **more: Any) -> Graded:
+    return Graded("c", metrics={"call.score": score}, expected=expected, **more)
+
+
+def short(parts: list[Part]) -> list[tuple[str, int, float]]:
+    return [(part.name, part.n, part.means["call.score"]) for part in parts]
+
+
+def every(found: Breakdowns) -> list[list[Part]]:
+    return [found.by_tool, found.by_scenario_type, found.by_position, found.by_prompt_length]
+
+
+def test_no_grades_and_nothing_but_errors_give_no_parts() -> None:
+    assert every(parts_of([])) == [[], [], [], []]
+    assert every(parts_of([Graded("c", error="HTTP 503", expected=("f",))])) == [[], [], [], []]
+
+
+def test_a_case_is_under_its_first_expected_tool_and_only_there() -> None:
+    grades = [scored(1, "f", "g"), scored(0.5, "g", "f"), scored(0, "g"), scored(1), scored(0), scored(0, ""), scored(0.5, "g")]
+    assert short(parts_of(grades).by_tool) == [("g", 3, pytest.approx(1 / 3)), (NO_CALL, 2, 0.5), (NO_NAME, 1, 0), ("f", 1, 1)]
+
+
+def test_a_case_without_a_scenario_type_has_a_part_of_its_own() -> None:
+    grades = [scored(1, scenario_type="refund"), scored(0, scenario_type="refund"), scored(1)]
+    assert short(parts_of(grades).by_scenario_type) == [("refund", 2, 0.5), (NO_SCENARIO_TYPE, 1, 1)]
+
+
+@pytest.mark.parametrize(
+    "message, name",
+    [
+        (None, NO_POSITION),
+        *((index, "0-4") for index in (0, 1, 4)),
+        *((index, "5-8") for index in (5, 8)),
+        *((index, "9-16") for index in (9, 16)),
+        (17, "17-32"),
+        (1000, "513-1024"),
+    ],
+)
+def test_bands_of_positions(message: int | None, name: str) -> None:
+    assert short(parts_of([scored(message=message)]).by_position) == [(name, 1, 1)]
+
+
+@pytest.mark.parametrize(
+    "prompt, name",
+    [
+        (None, NO_PROMPT),
+        *((length, "under 1,000") for length in (0, 1, 999)),
+        *((length, "1,000-1,999") for length in (1000, 1999)),
+        *((length, "2,000-3,999") for length in (2000, 3999)),
+        (4000, "4,000-7,999"),
+        (1_000_000, "512,000-1,023,999"),
+    ],
+)
+def test_bands_of_prompt_lengths(prompt: int | None, name: str) -> None:
+    assert short(parts_of([scored(prompt=prompt)]).by_prompt_length) == [(name, 1, 1)]
+
+
+def test_bands_stand_in_their_order_and_the_unknown_last() -> None:
+    found = parts_of([scored(message=index, prompt=length) for index, length in [(None, None), (20, 9000), (3, 10), (20, 10), (7, 1500)]])
+    assert [part.name for part in found.by_position] == ["0-4", "5-8", "17-32", NO_POSITION]
+    assert [part.name for part in found.by_prompt_length] == ["under 1,000", "1,000-1,999", "8,000-15,999", NO_PROMPT]
+
+
+def test_endless_names_are_bounded_and_still_add_up() -> None:
+    found = parts_of([scored(1, f"f{index}", scenario_type=f"s{index}") for index in range(MOST_NAMES + 50)] + [scored(1, "f0")])
+    for parts in (found.by_tool, found.by_scenario_type):
+        assert len(parts) == MOST_NAMES + 1
+        assert parts[-1].name == OTHERS
+        assert sum(part.n for part in parts) == MOST_NAMES + 51
+    assert (found.by_tool[0].name, found.by_tool[0].n) == ("f0", 2)
+
+
+def test_parts_can_be_asked_for_again_and_more_added_after() -> None:
+    tally = BreakdownTally()
+    tally.add(scored(1, "f"))
+    assert tally.breakdowns() == tally.breakdowns()
+    tally.add(scored(0, "f"))
+    assert short(tally.breakdowns().by_tool) == [("f", 2, 0.5)]
+
+
+@pytest.mark.laws
+@given(ATTEMPTS, st.sampled_from([1, 3, 10_000]))
+def test_the_parts_add_up_to_the_whole(attempts: list[Any], most_alike: int) -> None:
+    grader = Grader(Settings())
+    grades = []
+    for index, (expected, answer, scenario_type, message, said) in enumerate(attempts):
+        case = Case(
+            f"c{index}",
+            (Message("user", said),),
+            expected=tuple(expected),
+            scenario_type=scenario_type,
+            source=None if message is None else Source("talk", message),
+        )
+        prediction = Prediction(case.id, error=answer) if isinstance(answer, str) else Prediction(case.id, calls=tuple(answer))
+        grades += grader.record(case, [prediction])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_MOST_ALIKE", most_alike)
+        found = parts_of(grades)
+    right = [grade for grade in grades if not grade.error]
+    for parts in every(found):
+        assert len({part.name for part in parts}) == len(parts)
+        assert sum(part.n for part in parts) == len(right)
+        for metric in grader.metrics if right else ():
+            whole = sum(grade.metrics[metric] for grade in right) / len(right)
+            assert sum(part.n * part.means[metric] for part in parts) / len(right) == pytest.approx(whole, rel=0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "values, expected",
+    [
+        ([], {}),
+        ([7.0], {"p5": 7, "p25": 7, "p50": 7, "p75": 7, "p95": 7}),
+        ([1.0, 2.0], {"p5": 1, "p25": 1, "p50": 1, "p75": 2, "p95": 2}),
+        ([float(value) for value in range(1, 101)], {"p5": 5, "p25": 25, "p50": 50, "p75": 75, "p95": 95}),
+        ([float(value) for value in range(1, 22)], {"p5": 2, "p25": 6, "p50": 11, "p75": 16, "p95": 20}),
+    ],
+)
+def test_percentiles_are_values_that_there_are(values: list[float], expected: dict[str, float]) -> None:
+    assert percentiles(values) == expected
+
+
+def test_percentiles_have_no_trouble_with_the_last_place_of_a_share() -> None:
+    assert percentiles([float(value) for value in range(1, 101)], (55, 100)) == {"p55": 55, "p100": 100}  # .55 * 100 is more than 55
+
+
+@pytest.mark.parametrize("score, place", [(0.0, 0), (0.099999, 0), (0.1, 1), (0.3, 3), (0.571429, 5), (0.7, 7), (0.999999, 9), (1, 9)])
+def test_the_bin_of_a_score(score: float, place: int) -> None:
+    tally = ScoreTally()
+    tally.add(scored(score))
+    found = tally.distribution()
+    assert found is not None
+    assert found.histogram == [int(index == place) for index in range(10)]
+
+
+def test_a_run_without_scores_has_no_distribution() -> None:
+    tally = ScoreTally()
+    tally.add(Graded("c", error="HTTP 503"))
+    tally.add(Graded("c", metrics={"process.recall": 1.0}))
+    assert tally.distribution() is None
+
+
+@pytest.mark.laws
+@given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.571429, 2 / 3, 1.0]) | st.floats(0, 1).map(lambda score: round(score, 6)), min_size=1))
+def test_the_distribution_is_that_of_the_ordered_scores_and_the_bins_add_up(scores: list[float]) -> None:
+    tally = ScoreTally()
+    for score in scores:
+        tally.add(scored(score))
+    found = tally.distribution()
+    assert found is not None
+    assert found.percentiles == percentiles(sorted(scores))
+    assert sum(found.histogram) == found.n == len(scores)
+
+
+def test_graded_cases_know_their_prompt() -> None:
+    case = Case("c", (Message("user", "x" * 700), Message("assistant", "y" * 400)), expected=(made("f"),))
+    (grade,) = Grader(Settings()).record(case, [Prediction("c", calls=(made("f"),))])
+    assert [part.name for part in parts_of([grade]).by_prompt_length] == ["1,000-1,999"]

@@ -1,0 +1,129 @@
+"""Which tool was called instead of which; too many calls and too few."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callmark.analysis.breakdowns import MOST_NAMES, NO_CALL, NO_NAME, OTHERS
+from callmark.analysis.confusion import UNKNOWN_TOOL, Calling, Cell, Confusion, ConfusionTally
+from callmark.grading.grader import Graded, Grader
+from callmark.grading.suites import Settings
+from callmark.types import Call, Case, Prediction, Tool
+from tests.rows import made
+
+TOOLS = (Tool("f"), Tool("g"), Tool("h"))
+F, G, H, GHOST = made("f"), made("g"), made("h"), made("ghost")
+BROKEN_F, NAMELESS = Call("f", {}, None, "cut off", "{"), Call("", {}, None, "no name", "{")
+CALLS = st.lists(st.sampled_from([F, G, H, GHOST, made("f", a=1), BROKEN_F, NAMELESS]), max_size=4)
+
+
+def graded(expected: list[Call], actual: list[Call] | str, *, tools: tuple[Tool, ...] = TOOLS) -> Graded:
+    """The grade of this; a text is an error."""
+    case = Case("c", tools=tools, expected=tuple(expected))
+    answer = Prediction("c", error=actual) if isinstance(actual, str) else Prediction("c", calls=tuple(actual))
+    (grade,) = Grader(Settings()).record(case, [answer])
+    return grade
+
+
+def confusion_of(*grades: Graded) -> Confusion:
+    tally = ConfusionTally()
+    for grade in grades:
+        tally.add(grade)
+    return tally.confusion()
+
+
+def test_no_grades_and_nothing_but_errors_give_no_cell() -> None:
+    for found in (confusion_of(), confusion_of(graded([F], "HTTP 503"))):
+        assert found == Confusion([], Calling(0, 0, 0, 0, 0, 0, 0, 0))
+
+
+@pytest.mark.parametrize(
+    "expected, actual, cell",
+    [
+        ([F], [F], ("f", "f")),
+        ([F], [made("f", a=1)], ("f", "f")),  # arguments are no matter of tools
+        ([F], [G], ("f", "g")),
+        ([F], [], ("f", NO_CALL)),
+        ([], [], (NO_CALL, NO_CALL)),
+        ([], [G, F], (NO_CALL, "g")),
+        ([], [NAMELESS], (NO_CALL, NO_NAME)),
+        ([F], [GHOST], ("f", UNKNOWN_TOOL)),
+        ([F], [BROKEN_F], ("f", "f")),
+        ([G], [BROKEN_F], ("g", "f")),
+        ([F], [NAMELESS], ("f", NO_NAME)),
+        ([F], [F, G], ("f", "f")),  # the extra one is over-calling
+        ([F], [F, F], ("f", "f")),
+        ([F, G], [F, G], ("f", "f")),
+        ([F, G], [F, H], ("g", "h")),
+        ([F, G], [made("f", a=1), H], ("g", "h")),
+        ([F, G], [F], ("g", NO_CALL)),
+        ([F, F], [F], ("f", NO_CALL)),
+        ([F, G, H], [H], ("f", NO_CALL)),
+        ([F, G], [GHOST, F], ("g", UNKNOWN_TOOL)),
+        ([G, H], [F, Call("h", {}, None, "cut off", "{")], ("g", "f")),  # the malformed call's fault stands before, and is of the second
+    ],
+)
+def test_a_case_is_in_the_cell_of_its_first_wrong_call(expected: list[Call], actual: list[Call], cell: tuple[str, str]) -> None:
+    assert confusion_of(graded(expected, actual)).cells == [Cell(*cell, 1)]
+
+
+def test_a_tool_is_unknown_where_the_case_itself_does_not_have_it() -> None:
+    assert confusion_of(graded([F], [G], tools=(Tool("f"),)), graded([F], [G])).cells == [Cell("f", UNKNOWN_TOOL, 1), Cell("f", "g", 1)]
+    assert confusion_of(graded([F], [GHOST], tools=())).cells == [Cell("f", "ghost", 1)]  # where no tool is known, none is unknown
+
+
+def test_the_most_confused_are_beside_the_diagonal() -> None:
+    found = confusion_of(*[graded([F], [F])] * 4, *[graded([F], [G])] * 2, *[graded([G], [])] * 3, graded([], [H]), graded([], []))
+    assert found.most_confused(2) == [Cell("g", NO_CALL, 3), Cell("f", "g", 2)]
+    assert found.most_confused(9)[2:] == [Cell(NO_CALL, "h", 1)]
+
+
+def test_calling_too_much_and_too_little() -> None:
+    found = confusion_of(
+        graded([F], [F]),
+        graded([F], [G]),  # another tool is neither more nor less
+        graded([F], [F, G, H]),  # 2 too many
+        graded([F], [BROKEN_F, F]),  # 1 too many: a malformed call is a call
+        graded([F, G, H], []),  # 3 too few, and none where one was due
+        graded([F, G], [F]),  # 1 too few
+        graded([], [F, G]),  # 2 too many, where none was due
+        graded([], []),
+        graded([F], "HTTP 503"),
+    )
+    assert found.calling == Calling(more=3, fewer=2, too_many=5, too_few=4, none_due=2, called_anyway=1, due=6, called_nothing=1)
+
+
+def test_endless_names_are_bounded_and_the_right_ones_stay_on_the_diagonal() -> None:
+    faults = graded([F], [G]).faults
+    wrong = [Graded("c", expected=("f",), made=(f"g{index}",), faults=faults) for index in range(MOST_NAMES + 5)]
+    right = [Graded("c", expected=(f"h{index}",), made=(f"h{index}",)) for index in range(MOST_NAMES + 5)]
+    found = confusion_of(*wrong, *right)
+    assert sum(cell.count for cell in found.cells) == 2 * MOST_NAMES + 10
+    assert len(found.cells) <= 2 * MOST_NAMES + 2
+    assert sum(cell.count for cell in found.cells if cell.expected == cell.made) == MOST_NAMES + 5
+    assert Cell("f", OTHERS, 5) in found.cells
+    assert Cell(OTHERS, OTHERS, 6) in found.cells
+
+
+@pytest.mark.laws
+@given(st.lists(st.tuples(CALLS, CALLS | st.just("HTTP 503")), max_size=10))
+def test_the_cells_add_up_to_the_scored_cases(attempts: list[tuple[list[Call], list[Call] | str]]) -> None:
+    grades = [graded(expected, actual) for expected, actual in attempts]
+    found = confusion_of(*grades)
+    scored = [grade for grade in grades if not grade.error]
+    assert sum(cell.count for cell in found.cells) == len(scored)
+    assert len({(cell.expected, cell.made) for cell in found.cells}) == len(found.cells)
+    told = found.calling
+    assert told.due + told.none_due == len(scored)
+    assert told.too_many - told.too_few == sum(len(grade.made) - len(grade.expected) for grade in scored)
+    assert told.called_nothing == sum(cell.count for cell in found.cells if cell.made == NO_CALL != cell.expected) - _missing_only(scored)
+
+
+def _missing_only(grades: list[Graded]) -> int:
+    """The cases with calls made whose first wrong one is missing."""
+    return sum(grade.made != () and _first_kind(grade) == "missing_call" for grade in grades)
+
+
+def _first_kind(grade: Graded) -> str:
+    whole = [(fault.expected_index, fault.kind) for fault in grade.faults if fault.argument is None and fault.expected_index is not None]
+    return min(whole)[1] if whole else ""

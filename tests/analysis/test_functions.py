@@ -1,0 +1,166 @@
+"""How each function fares, and which arguments go wrong."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callmark.analysis.breakdowns import MOST_NAMES, NO_NAME, OTHERS
+from callmark.analysis.functions import LONGEST_VALUE, ArgumentExample, ArgumentSummary, FunctionSummary, FunctionTable, FunctionTally
+from callmark.grading.grader import Graded, Grader
+from callmark.grading.suites import Settings
+from callmark.types import Call, Case, Fault, Message, Prediction, Tool
+from tests.rows import made
+
+BROKEN, NAMELESS = Call("f", {}, None, "cut off", "{"), Call("", {}, None, "no name", "{")
+TOOLS = (
+    Tool("f", "", {"type": "object", "properties": {"id": {"type": "string"}, "days": {"type": "integer"}}, "required": ["id"]}),
+    Tool("g"),
+)
+CALLS = st.lists(
+    st.builds(
+        lambda name, arguments: Call(name, arguments),
+        st.sampled_from(["f", "g", "h"]),
+        st.dictionaries(st.sampled_from(["id", "days", "z"]), st.sampled_from(["a", "b", 1, 2])),
+    )
+    | st.sampled_from([BROKEN, NAMELESS]),
+    max_size=4,
+)
+ATTEMPTS = st.lists(st.tuples(CALLS, CALLS | st.just("HTTP 503"), st.lists(CALLS, max_size=2)), max_size=8)
+
+
+def graded(*attempts: tuple[Any, ...], said: str = "") -> list[Graded]:
+    """The grade of each attempt: what was expected, what was made (a text is an error), and the alternatives."""
+    grader, found = Grader(Settings()), []
+    for index, (expected, actual, *alternatives) in enumerate(attempts):
+        talk = (Message("user", said),) if said else ()
+        right = tuple(tuple(calls) for calls in (alternatives[0] if alternatives else ()))
+        case = Case(f"c{index}", talk, TOOLS, expected=tuple(expected), alternatives=right)
+        answer = Prediction(case.id, error=actual) if isinstance(actual, str) else Prediction(case.id, calls=tuple(actual))
+        found += grader.record(case, [answer])
+    return found
+
+
+def table_of(grades: list[Graded], **how: Any) -> FunctionTable:
+    tally = FunctionTally(**how)
+    for grade in grades:
+        tally.add(grade)
+    return tally.table()
+
+
+def test_no_grades_and_nothing_but_errors_give_empty_tables() -> None:
+    assert table_of([]) == FunctionTable([], [])
+    assert table_of(graded(([made("f")], "HTTP 503"))) == FunctionTable([], [])
+
+
+def test_precision_and_recall_of_each_function() -> None:
+    found = table_of(
+        graded(
+            ([made("f", id="1")], [made("f", id="1")]),
+            ([made("f", id="1")], [made("f", id="2")]),  # a pair, with another argument
+            ([made("f", id="1")], [made("g")]),
+            ([made("f", id="1")], [BROKEN]),  # made, and never paired
+            ([made("f", id="1")], [made("f", id="1"), made("f", id="1")]),  # a repeated call is not free
+            ([], [NAMELESS]),
+            ([made("g")], []),
+        )
+    )
+    assert found.functions == [
+        FunctionSummary("f", 5, 5, 3, 2, 3 / 5, 3 / 5),
+        FunctionSummary("g", 1, 1, 0, 0, 0.0, 0.0),
+        FunctionSummary(NO_NAME, 0, 1, 0, 0, 0.0, None),
+    ]
+
+
+def test_a_function_that_is_never_made_has_no_precision() -> None:
+    assert table_of(graded(([made("f")], []))).functions == [FunctionSummary("f", 1, 0, 0, 0, None, 0.0)]
+
+
+def test_the_alternative_that_counted_is_what_was_expected() -> None:
+    found = table_of(graded(([made("f")], [made("g")], [[made("g")]])))
+    assert found.functions == [FunctionSummary("g", 1, 1, 1, 1, 1.0, 1.0)]
+
+
+def test_each_way_in_which_an_argument_is_wrong_with_an_example() -> None:
+    found = table_of(
+        graded(
+            ([made("g"), made("f", id="W1")], [made("f"), made("g")]),  # missing
+            ([made("f", id="W1", days=2)], [made("f", id="W3", days="two")]),  # invented; another type
+            ([made("f", id="W1")], [made("f", id="W2")]),  # taken from elsewhere
+            ([made("f", id="W1")], [made("f", id="W1", days=1)]),  # extra
+            ([made("f", id="W1")], [made("f", id="W1", note=None)]),  # unknown
+            said="W1 or W2",
+        )
+    )
+    assert found.arguments == [
+        ArgumentSummary("f", "id", 3, 1, 0, 0, 0, 2, 1, 1, [
+            ArgumentExample("wrong_value", "c1", '"W1"', '"W3"'),
+            ArgumentExample("missing_argument", "c0", '"W1"', None),
+        ]),
+        ArgumentSummary("f", "days", 2, 0, 1, 0, 1, 0, 0, 0, [
+            ArgumentExample("wrong_type", "c1", "2", '"two"'),
+            ArgumentExample("extra_argument", "c3", None, "1"),
+        ]),
+        ArgumentSummary("f", "note", 1, 0, 0, 1, 0, 0, 0, 0, [ArgumentExample("unknown_argument", "c4", None, "null")]),
+    ]  # fmt: skip
+
+
+def test_only_what_a_suite_counts_is_told() -> None:
+    grades = graded(([made("f", id="W1")], [made("f", id="w1!")]))  # the words are the same: `process` does not mind
+    assert [one.count for one in table_of(grades, counted=("call",)).arguments] == [1]
+    assert table_of(grades, counted=("process",)).arguments == []
+
+
+def test_a_long_value_is_cut() -> None:
+    ((argument,), (example,)) = (found := table_of(graded(([made("f", id="x" * 9000)], [made("f", id="y")]))).arguments, found[0].examples)
+    assert argument.count == 1
+    assert example.expected == '"' + "x" * (LONGEST_VALUE - 2) + "…"
+
+
+def test_endless_names_are_bounded_and_still_add_up() -> None:
+    many = MOST_NAMES + 7
+    grades = [
+        Graded(
+            "c",
+            expected=("f",),
+            made=("f", f"h{index}"),
+            pairs=((0, 0, False),),
+            faults=(Fault("unknown_argument", 0, 0, f"a{index}", None, 1, ("call",)),),
+        )
+        for index in range(many)
+    ]
+    found = table_of(grades)
+    assert len(found.functions) == len(found.arguments) == MOST_NAMES + 1
+    assert sum(one.made for one in found.functions) == 2 * many
+    assert [(one.name, one.made) for one in found.functions if one.name == OTHERS] == [(OTHERS, 8)]
+    assert (found.arguments[0].function, found.arguments[0].argument, found.arguments[0].unknown) == ("f", OTHERS, 7)
+
+
+@pytest.mark.laws
+@given(ATTEMPTS)
+def test_the_functions_add_up_to_all_calls_and_the_arguments_to_all_faults(attempts: list[Any]) -> None:
+    grades = graded(*attempts, said="a")
+    scored = [grade for grade in grades if not grade.error]
+    found = table_of(grades)
+    assert sum(one.expected for one in found.functions) == sum(len(grade.expected) for grade in scored)
+    assert sum(one.made for one in found.functions) == sum(len(grade.made) for grade in scored)
+    assert sum(one.paired for one in found.functions) == sum(len(grade.pairs) for grade in scored)
+    assert sum(one.right for one in found.functions) == sum(right for grade in scored for _, _, right in grade.pairs)
+    assert all(one.right <= one.paired <= min(one.made, one.expected) for one in found.functions)
+    kinds = Counter(fault.kind for grade in scored for fault in grade.faults if fault.argument is not None)
+    told: Counter[str] = Counter()
+    for one in found.arguments:
+        ways = {
+            "missing_argument": one.missing,
+            "extra_argument": one.extra,
+            "unknown_argument": one.unknown,
+            "wrong_type": one.wrong_type,
+            "wrong_value": one.wrong_value,
+        }
+        assert one.count == sum(ways.values())
+        assert {example.kind for example in one.examples} == {kind for kind, count in ways.items() if count}
+        assert one.invented + one.elsewhere <= one.wrong_value
+        told.update(ways)
+    assert +told == kinds
