@@ -60,21 +60,24 @@ PEER_azure := azure-ai-evaluation==1.18.10 .
 PEER_bfcl := --no-deps bfcl-eval==2026.3.23
 PEER_agentevals := agentevals==0.0.9
 PEER_adk := google-adk==2.13.0
+PEER_inspect := inspect-ai==0.3.285
 
 bench: $(VENV)/developed           ## ratios against the floor, in one run
 	$(BIN)/python benchmarks/data.py
 	$(BIN)/python benchmarks/grading.py
 	$(BIN)/python benchmarks/grade_files.py
+	$(BIN)/python benchmarks/running.py
 
-bench-peers: $(VENV)/developed $(PEERS)/bfcl/installed $(PEERS)/agentevals/installed $(PEERS)/adk/installed   ## grading beside BFCL, agentevals and google-adk
+bench-peers: $(VENV)/developed $(PEERS)/bfcl/installed $(PEERS)/agentevals/installed $(PEERS)/adk/installed $(PEERS)/inspect/installed   ## grading beside BFCL, agentevals and google-adk, running beside inspect-ai
 	$(BIN)/python benchmarks/grading.py --bfcl $(PEERS)/bfcl/bin/python --agentevals $(PEERS)/agentevals/bin/python --adk $(PEERS)/adk/bin/python
+	$(BIN)/python benchmarks/running.py --inspect $(PEERS)/inspect/bin/python
 
 parity: $(VENV)/developed $(PEERS)/deepfabric/installed $(PEERS)/azure/installed   ## the same numbers as document 002's own package, and inside azure's evaluate()
 	$(BIN)/python benchmarks/parity.py --peer $(PEERS)/deepfabric/bin/python
 	$(BIN)/python benchmarks/azure.py --peer $(PEERS)/azure/bin/python
 
 # Everything is run, whatever came before it did; the status is 1 when anything was not held.
-PROOFS := startup data memory grader_agreement grading grade_files
+PROOFS := startup data memory grader_agreement grading grade_files running_faults running_kills
 proof: $(VENV)/developed           ## what takes longer: a 2 GB file, memory, many examples, peers
 	@status=0; for proof in $(PROOFS); do \
 	  echo "$$ python benchmarks/$$proof.py"; $(BIN)/python benchmarks/$$proof.py || status=1; done; \

@@ -3,8 +3,9 @@
 The command runs as a process of its own, against a server that is another. Each run is killed with SIGKILL at a moment drawn uniformly
 between its start and a little after the time that an undisturbed run takes, every fifth one once more after that; then `--resume` runs to
 its end. Sorted by case and trial, and without `spent.seconds`, the predictions must equal the undisturbed run's; so must the grades as
-they stand, and what run.json says. By the server's log, nothing that stood in predictions.jsonl at the moment of a kill is asked for again.
-As a kill almost never falls into a write, the last line is cut by hand as well, after each of its bytes. Exit status 1 on any difference.
+they stand, and what run.json says. By the server's log, nothing that stood in predictions.jsonl at the moment of a kill is asked for again,
+and no more is lost than was in flight. As a kill almost never falls into a write, the last line is cut by hand as well, after each of its
+bytes. Exit status 1 on any difference.
 
     python benchmarks/running_kills.py [--runs 50] [--cases 300] [--trials 2] [--at-once 20] [--latency 0.03] [--seed 1]
 """
@@ -58,7 +59,15 @@ def main() -> int:
             name = f"killed-{number}"
             command = run_command(cases, model, folder, name, *more)
             outcomes.append(
-                killed_and_resumed(command, folder / name, server, folder / "undisturbed", moments=moments, trials=options.trials)
+                killed_and_resumed(
+                    command,
+                    folder / name,
+                    server,
+                    folder / "undisturbed",
+                    moments=moments,
+                    trials=options.trials,
+                    at_once=options.at_once,
+                )
             )
             show(number, outcomes[-1])
         write_cases(cases, TORN_CASES)

@@ -423,3 +423,20 @@ def test_money_is_counted_and_stops_the_asking(cli: Cli, here: Path) -> None:
     assert stopped.status == 3
     assert "stopped: --max-cost 0.01 was reached" in stopped.out
     assert len(lines("runs/some/predictions.jsonl")) == 3
+
+
+@pytest.mark.parametrize("resume", [(), ("--resume",)])
+def test_of_two_processes_that_begin_one_run_together_one_runs_and_the_other_harms_nothing(
+    cli: Cli, here: Path, resume: tuple[str, ...]
+) -> None:
+    Path("slow.py").write_text("import time\ndef answer(messages, tools):\n    time.sleep(1)\n    return 'no'\n")
+    command = [sys.executable, "-c", "from callmark.cli.main import main; main()", "run", "talks.jsonl", "--model", "python:slow:answer"]
+    both = [
+        subprocess.Popen([*command, "--name", "one", *resume], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    said = [process.communicate(timeout=60)[1] for process in both]
+    assert sorted(process.returncode for process in both) == [0, 2], said
+    assert any("another process" in text or "already" in text for text in said)
+    assert len(lines("runs/one/grades.jsonl")) == 5
+    assert info("one")["asked"]["answers"] == 5

@@ -140,7 +140,7 @@ def test_a_refused_connection_says_so_and_how_to_go_on(cli: Cli) -> None:
 def test_who_is_not_let_in_is_told_at_once(cli: Cli, status: int, said: str) -> None:
     with chat_server(lambda *_: Answer(status, b'{"error": {"message": "no"}}')) as server:
         done = run(cli, server.url, "--concurrency", "1")
-        assert len(server.requests) == 1
+        assert len(server.requests) == 3
     assert done.status == 2
     assert said in done.err
 

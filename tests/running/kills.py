@@ -146,7 +146,7 @@ def run_to_end(command: Sequence[str], cwd: Path) -> float:
 
 
 def killed_and_resumed(
-    command: Sequence[str], folder: Path, server: Served, undisturbed: Path, *, moments: Sequence[Moment], trials: int
+    command: Sequence[str], folder: Path, server: Served, undisturbed: Path, *, moments: Sequence[Moment], trials: int, at_once: int
 ) -> Outcome:
     """Start a run, kill it so many seconds later, go on with it, kill that too, …, let it end; and look at everything."""
     outcome = Outcome()
@@ -161,6 +161,8 @@ def killed_and_resumed(
         begun = (folder / RUN).exists()
         in_flight = asked.total() - (recorded.total() - before.total())
         outcome.kills.append(Killed(after, ended, recorded.total(), in_flight, torn, begun))
+        if in_flight > at_once:
+            outcome.problems.append(f"{in_flight} answers were lost, {at_once} at most can have been in flight")
         if before - recorded:
             outcome.problems.append(f"{(before - recorded).total()} answers were recorded before, and are gone")
         before, mark = recorded, end

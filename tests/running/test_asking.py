@@ -116,7 +116,17 @@ def test_where_nobody_ever_answered_and_nobody_will_no_more_are_asked() -> None:
     one, found = asked(Planned(plan), questions(1000))
     assert one.stopped == "the key is wrong"
     assert one.hopeless
-    assert 1 <= len(found) <= Planned.concurrency
+    assert 3 <= len(found) <= 2 + Planned.concurrency
+
+
+def test_one_question_that_is_refused_for_what_it_asks_does_not_end_the_asking() -> None:
+    def plan(question: Question, attempt: int) -> Reply:
+        if question.ordinal == 0:
+            raise NoReply("not for you", hopeless=True)
+        return right(question, attempt)
+
+    one, _ = asked(Planned(plan), questions(20), concurrency=1)
+    assert (one.answers, one.errors, one.stopped) == (19, 1, "")
 
 
 def test_a_server_that_goes_away_after_an_answer_leaves_errors_not_an_end() -> None:

@@ -32,6 +32,7 @@ WITH_ERRORS = 3  # exit status
 @click.option("-o", "--out", metavar="DIR", help="The folder that the run goes into; runs if not given.")
 @click.option("--name", metavar="NAME", help="The run's own folder in it; made of the file's name and the time if not given.")
 @click.option("--jobs", metavar="N", type=click.IntRange(min=1), default=1, show_default=True, help="Processes to grade with.")
+@click.option("--details", is_flag=True, help="By tool, position, prompt length; confusion; functions, arguments; what to check first.")
 @click.option("--config", metavar="FILE", help="callmark.toml; the current folder's if not given.")
 @click.option("--json", "as_json", is_flag=True, help="For machines: counts, metrics with intervals, faults, tools.")
 @reading_options()
@@ -43,6 +44,7 @@ def command(
     out: str | None,
     name: str | None,
     jobs: int,
+    details: bool,
     config: str | None,
     as_json: bool,
     reading: ReadingOptions,
@@ -68,7 +70,7 @@ def command(
     if suites:
         settings = structs.replace(settings, suites=suites)
     with reading.reader() as reader, _bar() as on_block:
-        how = How(jobs, reader.on_bad, on_block, None if as_json else SHOWN)
+        how = How(jobs, reader.on_bad, on_block, None if as_json else SHOWN, details or as_json)
         if is_run(cases) or (not predictions and os.path.isdir(cases)):
             given = {
                 "predictions": predictions or None,

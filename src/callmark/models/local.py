@@ -174,6 +174,8 @@ def serve(slots: int) -> None:
     params.ui = False
     params.warmup = False
     params.verbosity = -1
+    for threads in (params.cpuparams, params.cpuparams_batch):
+        threads.poll = 0  # waiting by spinning starves everything else, callmark included, where cores are few
     server = xllamacpp.Server(params)
     os.write(told, f"{server.listening_address}\n".encode())
     os.close(told)

@@ -92,17 +92,18 @@ def request_body(case: Case, name: str, settings: ModelSettings) -> bytes:
     if settings.tools_in_prompt in ("free", "constrained"):
         return _body_in_prompt(case, name, settings, count)
     tools = tools_text(case) if case.tools else b""
-    body = b'{"model":%b,"messages":[%b]%b%b}' % (
-        dump(name).encode(),
-        b",".join(_askable_texts(case)[:count]),
-        b',"tools":' + tools if tools else b"",
-        _parameters(settings, {}, tools=bool(tools)),
-    )
-    if case.original.messages is not case.messages or case.original.tools is not case.tools:
-        try:
+    made = case.original.messages is not case.messages or case.original.tools is not case.tools
+    try:
+        body = b'{"model":%b,"messages":[%b]%b%b}' % (
+            dump(scrub(name)).encode(),
+            b",".join(_askable_texts(case)[:count]),
+            b',"tools":' + tools if tools else b"",
+            _parameters(settings, {}, tools=bool(tools)),
+        )
+        if made:
             decode(body)
-        except (ValueError, RecursionError):
-            raise BadInput(f"{scrub(case.id)} holds something that JSON has no word for, so no model can be asked") from None
+    except (ValueError, RecursionError):
+        raise BadInput(f"{scrub(case.id)} holds something that JSON has no word for, so no model can be asked") from None
     return body
 
 
@@ -247,7 +248,11 @@ def _body_in_prompt(case: Case, name: str, settings: ModelSettings, count: int) 
     fields: dict[str, Any] = {}
     if offer and offer.schema:
         fields["response_format"] = offer.schema
-    return b'{"model":%b,"messages":%b%b}' % (dump(name).encode(), dump(messages).encode(), _parameters(settings, fields, tools=False))
+    return b'{"model":%b,"messages":%b%b}' % (
+        dump(scrub(name)).encode(),
+        dump(messages).encode(),
+        _parameters(settings, fields, tools=False),
+    )
 
 
 def _told(messages: Sequence[Message], instructions: str, *, bare: bool) -> list[dict[str, str]]:
@@ -306,7 +311,7 @@ def _offer(tools_json: bytes, chosen: str, bare: bool) -> _Offer:
         raise BadInput(f"the tools cannot be written into the prompt: {problem}") from None
     tools = tuple(tool for tool in tools if tool.name == chosen) or tools
     left = [_LARGEST_SCHEMA]
-    schemas = [_simple(tool.parameters or {"type": "object"}, tool.parameters, left) for tool in tools]
+    schemas = [_arguments(tool.parameters, left) for tool in tools]
     listed = "\n".join(line for tool, schema in zip(tools, schemas, strict=True) for line in _lines(tool, schema))
     words = [] if chosen else [_BARE_WORDS if bare else _FREE_WORDS]
     how = " ".join([*([_BARE_ONLY] if bare else []), *words])
@@ -363,16 +368,18 @@ def _type(schema: dict[str, Any]) -> str:
 # Schemas that a grammar can be made of
 
 
-def _simple(schema: Any, root: dict[str, Any], left: list[int], depth: int = 0) -> dict[str, Any]:
+def _simple(schema: Any, root: dict[str, Any], left: list[int], within: tuple[str, ...] = ()) -> dict[str, Any]:
     """A JSON Schema with nothing in it but what every grammar knows: references followed, patterns and lengths left out.
 
     It admits all that the schema admits, apart from arguments that the schema does not name. What cannot be understood, refers to
-    elsewhere, nests too deep or is too large is anything at all.
+    elsewhere or to what it stands in, nests too deep or is too large is anything at all. `within` are the references followed so far, a
+    blank for each level without one.
     """
     left[0] -= 1
-    if not isinstance(schema, dict) or depth > _DEEPEST_SCHEMA or left[0] < 0:
+    if not isinstance(schema, dict) or len(within) > _DEEPEST_SCHEMA or left[0] < 0:
         return _ANY
-    schema = _merged(schema, root)
+    schema, followed = _merged(schema, root, within)
+    within = (*within, *followed) if followed else (*within, "")
     simple: dict[str, Any] = {}
     if isinstance(schema.get("description"), str):
         simple["description"] = schema["description"]
@@ -383,18 +390,18 @@ def _simple(schema: Any, root: dict[str, Any], left: list[int], depth: int = 0) 
     kinds = _kinds(schema)
     options = next((schema[key] for key in ("anyOf", "oneOf") if isinstance(schema.get(key), list) and schema[key]), None)
     if options and "properties" not in schema:
-        return {**simple, "anyOf": [_simple(option, root, left, depth + 1) for option in options]}
+        return {**simple, "anyOf": [_simple(option, root, left, within) for option in options]}
     if len(kinds) > 1:
-        return {**simple, "anyOf": [_simple({**schema, "type": kind, "description": None}, root, left, depth) for kind in kinds]}
+        return {**simple, "anyOf": [_simple({**schema, "type": kind, "description": None}, root, left, within) for kind in kinds]}
     if not kinds:
         return {**simple, **_ANY}
     simple["type"] = kinds[0]
     match kinds[0]:
         case "object":
-            simple.update(_object(schema, root, left, depth))
+            simple.update(_object(schema, root, left, within))
         case "array":
             if isinstance(schema.get("items"), dict):
-                simple["items"] = _simple(schema["items"], root, left, depth + 1)
+                simple["items"] = _simple(schema["items"], root, left, within)
             simple.update({key: schema[key] for key in ("minItems", "maxItems") if _whole(schema.get(key), 0, _MOST_ITEMS)})
         case "string" if isinstance(schema.get("format"), str) and schema["format"] in _FORMATS:
             simple["format"] = schema["format"]
@@ -404,13 +411,19 @@ def _simple(schema: Any, root: dict[str, Any], left: list[int], depth: int = 0) 
     return simple
 
 
-def _object(schema: dict[str, Any], root: dict[str, Any], left: list[int], depth: int) -> dict[str, Any]:
+def _arguments(parameters: dict[str, Any], left: list[int]) -> dict[str, Any]:
+    """The schema of a tool's arguments, which are an object whatever the tool says."""
+    simple = _simple(parameters, parameters, left)
+    return simple if simple.get("type") == "object" else {"type": "object"}
+
+
+def _object(schema: dict[str, Any], root: dict[str, Any], left: list[int], within: tuple[str, ...]) -> dict[str, Any]:
     properties, more = schema.get("properties"), schema.get("additionalProperties")
-    if not isinstance(properties, dict) or (not properties and more is not False and "required" not in schema):
+    if not isinstance(properties, dict) or (not properties and more):
         return {}
     required = schema.get("required")
     return {
-        "properties": {key: _simple(inner, root, left, depth + 1) for key, inner in properties.items()},
+        "properties": {key: _simple(inner, root, left, within) for key, inner in properties.items()},
         "required": [key for key in properties if isinstance(required, list) and key in required],
         "additionalProperties": bool(more),
     }
@@ -425,8 +438,9 @@ def _kinds(schema: dict[str, Any]) -> list[str]:
     return ["object"] if isinstance(schema.get("properties"), dict) else ["array"] if isinstance(schema.get("items"), dict) else []
 
 
-def _merged(schema: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
-    """The schema with what it refers to, and all that it must be at once, in one."""
+def _merged(schema: dict[str, Any], root: dict[str, Any], within: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
+    """The schema with what it refers to, and all that it must be at once, in one; and the references that were followed for it."""
+    followed: list[str] = []
     parts: list[dict[str, Any]] = []
     rest: list[Any] = [schema]
     while rest and len(parts) < _DEEPEST_SCHEMA:
@@ -434,18 +448,20 @@ def _merged(schema: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(part, dict):
             continue
         parts.append(part)
-        if isinstance(part.get("$ref"), str):
-            rest.append(_referred(part["$ref"], root))
+        reference = part.get("$ref")
+        if isinstance(reference, str) and reference not in within and reference not in followed:
+            followed.append(reference)
+            rest.append(_referred(reference, root))
         if isinstance(part.get("allOf"), list):
             rest.extend(part["allOf"])
     if len(parts) == 1:
-        return schema
+        return schema, followed
     merged: dict[str, Any] = {}
     for part in reversed(parts):
         properties = {**_dict(merged, "properties"), **_dict(part, "properties")}
         required = [*_list(merged, "required"), *_list(part, "required")]
         merged = {**merged, **part, **({"properties": properties} if properties else {}), **({"required": required} if required else {})}
-    return merged
+    return merged, followed
 
 
 def _referred(reference: str, root: dict[str, Any]) -> Any:

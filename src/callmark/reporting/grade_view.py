@@ -177,7 +177,7 @@ def _asked(asked: AskedInfo) -> Iterator[str]:
 
 
 def show_run(console: Console, folder: str, info: RunInfo, summary: Summary) -> None:
-    """The head, what was noticed on the way, the summary, and where to go from here."""
+    """The head, what was noticed on the way, the summary, its details if there are any, and where to go from here."""
     scenarios = info.dataset.what == "scenarios"
     what = "scenario" if scenarios else "decision point"
     head = Text(one_line(info.predictions.name or folder, 120), style="bold")
@@ -188,6 +188,10 @@ def show_run(console: Console, folder: str, info: RunInfo, summary: Summary) -> 
     for line in noticed(info):
         console.print(Text(f"  {line}", style="dim"), soft_wrap=True)
     show_summary(console, summary, scenarios=scenarios)
+    if summary.details is not None:
+        from callmark.reporting.details_view import show_details
+
+        show_details(console, summary.details, headline="process.reliability" if scenarios else "call.score")
     if summary.usage is not None and (told := usage_line(summary.usage)):
         console.print(Text(f"\n  {told}", style="dim"), soft_wrap=True)
     console.print(

@@ -1,6 +1,6 @@
 """Asking a model every question: so many at a time, again where that may help, each answer handed over as it comes.
 
-What is not the model's doing becomes a prediction with an `error` after the last try. Where nothing was ever answered and an error says
+What is not the model's doing becomes a prediction with an `error` after the last try. Where nothing was ever answered and three errors say
 that no other question will fare better, no more are asked. A budget that is used up ends the asking; what is in flight is waited for,
 as it has to be paid for anyway. Cancelling stops at once, and loses what is in flight.
 """
@@ -17,6 +17,7 @@ from callmark.types import Prediction, Spent
 
 _MILLION = 1_000_000
 _FEW = 2  # tries again where nobody has answered yet, and perhaps nobody is there
+_ENOUGH = 3  # such questions, with not one answer, that end the asking: one alone may be refused for what it asks
 _TURNS = 64  # replies without waiting after which others get a chance to run
 
 Record = Callable[[Question, Prediction], None]
@@ -63,6 +64,7 @@ class Asking:
         self.settings = settings
         self.stopped = ""
         self.hopeless = False
+        self._in_vain = 0  # questions that ended in an error which says that no other will fare better
         self.answers = self.errors = self.remembered = 0
         self.pace = Pace(settings.concurrency or model.concurrency, settings.rpm)
         self._record = record
@@ -79,14 +81,16 @@ class Asking:
     async def _work(self, questions: Iterator[Question]) -> None:
         asked = 0
         while not self.stopped and (question := next(questions, None)) is not None:
-            prediction = self._remembered(question) or await self._asked(question)
+            prediction = self._remembered(question)
             if prediction is None:
-                return
+                prediction = await self._asked(question)
+                if prediction is None:
+                    return
+                self._budget.add(prediction.spent)
             if prediction.error:
                 self.errors += 1
             else:
                 self.answers += 1
-            self._budget.add(prediction.spent)
             self._record(question, prediction)
             self.stopped = self.stopped or self._budget.reached
             asked += 1
@@ -136,7 +140,9 @@ class Asking:
         tries = 1 + (min(self.settings.retries, _FEW) if alone else self.settings.retries)
         last = not error.again or attempt >= tries or (error.wait or 0.0) > MOST_PATIENT
         if last and alone and not self.stopped:
-            self.stopped, self.hopeless = self._hide(str(error)), True
+            self._in_vain += 1
+            if self._in_vain == _ENOUGH:
+                self.stopped, self.hopeless = self._hide(str(error)), True
         return last
 
     def _key(self, question: Question) -> bytes | None:

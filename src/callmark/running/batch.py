@@ -21,7 +21,7 @@ def batch_lines(cases: Iterable[Case], name: str, settings: ModelSettings) -> It
 
     Two cases of one id raise `BadInput`, because their answers could not be told apart; so does a case that has nothing to ask.
     """
-    url = dump(_AZURE_URL if settings.model.startswith("azure:") else _URL).encode()
+    url = dump(_AZURE_URL if settings.model.strip().lower().startswith("azure:") else _URL).encode()
     seen: set[str] = set()
     for case in cases:
         if case.id in seen:

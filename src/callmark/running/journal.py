@@ -33,14 +33,20 @@ class Journal:
             _lock(self._file, path)
             self._heal()
         except BaseException:
-            os.close(self._file)
+            self.close()
             raise
+
+    def close(self) -> None:
+        """Let others have it; a second time changes nothing."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        os.close(self._file)
+        self.close()
 
     def __iter__(self) -> Iterator[Prediction]:
         """What has been written so far, in that order."""
@@ -95,6 +101,8 @@ def _lock(file: int, path: str) -> None:
 
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not os.path.exists(path) or not os.path.samestat(os.fstat(file), os.stat(path)):
+            raise BlockingIOError  # whoever had it has just removed it
     except BlockingIOError:
         raise BadInput(
             f"another process is running into {scrub(os.path.dirname(path))}", "Wait for it, or choose another --name for a run of its own."

@@ -8,7 +8,7 @@ what it was then raises `BadInput` that says what changed. Scenarios raise it to
 import asyncio
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol
@@ -85,6 +85,7 @@ class _Run(Struct):
     prompted: bool
     folder: RunFolder
     is_new: bool
+    journal: Journal
     info: RunInfo
     asking: Asking | None = None
 
@@ -119,12 +120,12 @@ class ModelRuns:
             raise BadInput(
                 "--resume needs to know which run to go on with", "Give its folder, callmark run runs/NAME --resume, or its --name."
             )
-        folders: list[tuple[RunFolder, bool]] = []
+        folders: list[tuple[RunFolder, bool, Journal]] = []
         try:
             for label in labels:
                 own = name if name is None or len(labels) == 1 else folder_name(f"{name}-{label}")
-                folders.append(_folder(out, own, f"{label}-{made}", resume=resume))
-            self._work, dataset, self._cut, self.cases = _read(cases, [folder for folder, _ in folders], grading, self._how)
+                folders.append(_folder(out, own, f"{label}-{made}", resume=resume, hide=keys.hide_bytes))
+            self._work, dataset, self._cut, self.cases = _read(cases, [folder for folder, _, _ in folders], grading, self._how)
             self.runs = [
                 _Run(
                     label,
@@ -133,6 +134,7 @@ class ModelRuns:
                     sends_requests(spec),
                     folder,
                     is_new,
+                    journal,
                     RunInfo(
                         scrub(folder.path.resolve().name),
                         version("callmark"),
@@ -145,7 +147,7 @@ class ModelRuns:
                         ),
                     ),
                 )
-                for label, (_, settings, model, spec), (folder, is_new) in zip(labels, opened, folders, strict=True)
+                for label, (_, settings, model, spec), (folder, is_new, journal) in zip(labels, opened, folders, strict=True)
             ]
             for run in self.runs:
                 if not run.is_new:
@@ -153,9 +155,10 @@ class ModelRuns:
                     _refuse_changed(run.folder, before, run.info)
                     run.info = structs.replace(run.info, made=before.made)
         except BaseException:
-            for folder, is_new in folders:
+            for folder, is_new, journal in folders:
                 if is_new:
                     discard(folder)
+                journal.close()
             raise
 
     def ask(self, *, cache: Cache | None, budget: Budget, watch: Watch | None = None) -> None:
@@ -166,6 +169,8 @@ class ModelRuns:
             self._discard_empty()
             raise _first(group) from None
         finally:
+            for run in self.runs:
+                run.journal.close()
             if cache is not None:
                 cache.close()
 
@@ -199,38 +204,38 @@ class ModelRuns:
     async def _ask_one(self, run: _Run, cache: Cache | None, budget: Budget, watch: Watch | None) -> None:
         asked = run.info.asked
         assert asked is not None
-        if run.is_new:
-            run.folder.write(structs.replace(run.info, status="running"))
-        with Journal(run.folder.file(PREDICTIONS), hide=self._keys.hide_bytes) as journal:
-            run.folder.tidy()
-            done: set[tuple[str, int]] = set()
-            for prediction in journal:
-                budget.add(prediction.spent)
-                if not prediction.error:
-                    done.add((prediction.case, prediction.trial))
-            asked.answers = len(done)
-            self._say(run, "running")
-            if watch:
-                watch.begin(run.label, done=len(done), total=asked.questions)
-            grader = Grader(self._grading) if watch else None
+        journal = run.journal
+        run.folder.tidy()
+        done: set[tuple[str, int]] = set()
+        failed: set[tuple[str, int]] = set()
+        for prediction in journal:
+            budget.add(prediction.spent)
+            (failed if prediction.error else done).add((prediction.case, prediction.trial))
+        failed -= done
+        asked.answers = len(done)
+        self._say(run, "running")
+        if watch:
+            watch.begin(run.label, done=len(done), total=asked.questions)
+        grader = Grader(self._grading) if watch else None
 
-            def record(question: Question, prediction: Prediction) -> None:
-                journal.add(prediction)
-                if watch and grader:
-                    grade = grader.record(question.case, [prediction])[0]
-                    watch.came(run.label, prediction, next(iter(grade.metrics.values()), None))
+        def record(question: Question, prediction: Prediction) -> None:
+            journal.add(prediction)
+            (failed.add if prediction.error else failed.discard)((prediction.case, prediction.trial))
+            if watch and grader:
+                grade = grader.record(question.case, [prediction])[0]
+                watch.came(run.label, prediction, next(iter(grade.metrics.values()), None))
 
-            run.asking = Asking(run.model, run.settings, record, cache=cache, budget=budget, hide=self._keys.hide)
-            status: Status = "interrupted"
-            try:
-                await run.asking.ask_all(self._questions(run, asked, done))
-                status = "stopped" if run.asking.stopped else "complete"
-            finally:
-                asked.answers += run.asking.answers
-                asked.errors = run.asking.errors
-                asked.remembered = run.asking.remembered
-                asked.stopped = run.asking.stopped
-                self._say(run, status)
+        run.asking = Asking(run.model, run.settings, record, cache=cache, budget=budget, hide=self._keys.hide)
+        status: Status = "interrupted"
+        try:
+            await run.asking.ask_all(self._questions(run, asked, done))
+            status = "stopped" if run.asking.stopped else "complete"
+        finally:
+            asked.answers += run.asking.answers
+            asked.errors = len(failed)
+            asked.remembered = run.asking.remembered
+            asked.stopped = run.asking.stopped
+            self._say(run, status)
 
     def _questions(self, run: _Run, asked: AskedInfo, done: set[tuple[str, int]]) -> Iterator[Question]:
         for at, case in each_case(self._work, cut=self._cut):
@@ -248,15 +253,17 @@ class ModelRuns:
         return self._work.path if self._work.path == cases.path else folder.file(CASES)
 
 
-def _folder(out: str, name: str | None, default: str, *, resume: bool) -> tuple[RunFolder, bool]:
-    """The folder of a run, and whether nothing was run into it before."""
-    if name is not None and (found := Path(out, name)).is_dir():
-        begun = is_run(str(found))
-        if resume:
-            return RunFolder(found), not begun
-        if begun:
-            raise BadInput(f"there is a run in {scrub(str(found))} already", "--resume goes on with it; or choose another --name.")
-    return new_folder(out, name, default=default), True
+def _folder(out: str, name: str | None, default: str, *, resume: bool, hide: Callable[[bytes], bytes]) -> tuple[RunFolder, bool, Journal]:
+    """The folder of a run, whether nothing was run into it before, and its journal: from here on it is no other process's."""
+    found = RunFolder(Path(out, name)) if name is not None and Path(out, name).is_dir() else None
+    if found is None or not (resume or is_run(str(found.path))):
+        folder = new_folder(out, name, default=default)
+    elif resume:
+        folder = found
+    else:
+        raise BadInput(f"there is a run in {found} already", "--resume goes on with it; or choose another --name.")
+    journal = Journal(folder.file(PREDICTIONS), hide=hide)
+    return folder, not is_run(str(folder.path)), journal
 
 
 def _read(cases: Cases, folders: Sequence[RunFolder], grading: Settings, how: How) -> tuple[Work, DatasetInfo, bool, int]:

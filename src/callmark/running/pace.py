@@ -11,6 +11,7 @@ from typing import NamedTuple
 FIRST_WAIT = 0.5  # seconds before the second try
 LONGEST_WAIT = 30.0
 MOST_PATIENT = 300.0  # seconds that the other side may ask to wait
+_TURNS_BACK = 20  # rounds of answers after which a large number is what it was
 
 
 class Turn(NamedTuple):
@@ -60,7 +61,7 @@ class Pace:
     def answered(self, turn: Turn) -> None:
         """Give a turn back; the other side keeps up."""
         if self.allowed < self.at_once:
-            self.allowed = min(self.at_once, self.allowed + 1 / self.allowed)
+            self.allowed = min(self.at_once, self.allowed + max(1.0, self.at_once / _TURNS_BACK) / self.allowed)
         self._give_back()
 
     def failed(self, turn: Turn, *, crowded: bool = False, wait: float | None = None) -> None:
