@@ -17,6 +17,10 @@
     temperature = 0
     price = { input = 0.1, output = 0.4 }      # of a million tokens
 
+    [gate]                              # callmark gate runs/tuned
+    min = { "call.score" = 0.9 }
+    max_errors = 0
+
 It is read from the current folder, or from where `--config` says. Without a file everything is as it comes. A key that is not known is
 refused by name with the nearest; so is a value that cannot be.
 """
@@ -30,6 +34,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from callmark.analysis.gate import Gate
 from callmark.calls.messages import field_problem
 from callmark.calls.rules import match_rules
 from callmark.calls.strict import scrub
@@ -40,15 +45,16 @@ from callmark.models.model import ModelSettings
 from callmark.wording import nearest
 
 NAME = "callmark.toml"
-_MODELS = "models"
+_MODELS, _GATE = "models", "gate"
 _KEYS = ("api_key", "key", "token", "password", "authorization")
 
 
 class Config(Struct, frozen=True):
-    """How to grade, and the models by the names that they were given."""
+    """How to grade, the models by the names that they were given, and what a run must meet."""
 
     grading: Settings = Settings()
     models: dict[str, ModelSettings] = {}
+    gate: Gate = Gate()
 
 
 def read_settings(path: str | None = None) -> Settings:
@@ -70,8 +76,8 @@ def read_config(path: str | None = None) -> Config:
         raise BadInput(f"{name} is not UTF-8 text") from None
     try:
         given = tomllib.loads(text)
-        models = models_of(given.pop(_MODELS, {}))
-        return Config(settings_of(given), models)
+        models, gate = models_of(given.pop(_MODELS, {})), gate_of(given.pop(_GATE, {}))
+        return Config(settings_of(given), models, gate)
     except BadInput as error:
         raise BadInput(f"{name}: {error}", error.hint) from None
     except RecursionError:
@@ -82,7 +88,7 @@ def read_config(path: str | None = None) -> Config:
 
 def settings_of(given: Mapping[str, Any]) -> Settings:
     """The settings of a table; what is wrong with it raises `BadInput`."""
-    known = (*Settings.__struct_fields__, _MODELS)
+    known = (*Settings.__struct_fields__, _MODELS, _GATE)
     for key in given:
         if key not in known:
             raise BadInput(f"there is no key called {key!r}{nearest(key, known)}", f"The keys are {', '.join(known)}.")
@@ -102,6 +108,29 @@ def models_of(given: Any) -> dict[str, ModelSettings]:
     if not isinstance(given, dict):
         raise BadInput(f"models is {given!r}, tables were expected", "[models.NAME] begins one.")
     return {name: _model_of(name, table) for name, table in given.items()}
+
+
+def gate_of(given: Any) -> Gate:
+    """The conditions of the table `[gate]`; metrics are known only when a run is at hand."""
+    if not isinstance(given, dict):
+        raise BadInput(f"gate is {given!r}, a table was expected", "[gate] begins it.")
+    known = Gate.__struct_fields__
+    for key in given:
+        if key not in known:
+            raise BadInput(f"gate: there is no key called {key!r}{nearest(key, known)}", f"The keys are {', '.join(known)}.")
+    flat = {key: _flat(value) if key in ("min", "max_drop") and isinstance(value, dict) else value for key, value in given.items()}
+    try:
+        return msgspec.convert(flat, Gate)
+    except msgspec.ValidationError as error:
+        raise BadInput(f"gate: {field_problem(str(error))}") from None
+
+
+def _flat(bounds: dict[str, Any]) -> dict[str, Any]:
+    """TOML reads `call.score = 0.9` as a table in a table."""
+    found: dict[str, Any] = {}
+    for name, value in bounds.items():
+        found |= {f"{name}.{inner}": bound for inner, bound in _flat(value).items()} if isinstance(value, dict) else {name: value}
+    return found
 
 
 def _model_of(name: str, given: Any) -> ModelSettings:

@@ -1,0 +1,87 @@
+"""`callmark gate`: a run against conditions; exit status 0 or 1."""
+
+import click
+
+from callmark.errors import BadInput
+
+NOT_MET = 1  # exit status
+
+
+@click.command(name="gate", short_help="Hold a run against conditions: exit status 0 or 1.")
+@click.argument("run", metavar="RUN")
+@click.option("--min", "least", multiple=True, metavar="METRIC=NUMBER", help="The metric is at least so much. May be repeated.")
+@click.option("--max-errors", metavar="N", type=int, help="So many errors at most.")
+@click.option("--baseline", metavar="RUN", help="The run that --max-drop compares with, on the cases that both have.")
+@click.option("--max-drop", "drops", multiple=True, metavar="METRIC=NUMBER", help="The metric is not lower by more than so much.")
+@click.option("--significant", is_flag=True, help="A drop counts only where it is not within noise.")
+@click.option("--junit", metavar="FILE", help="Write the verdicts as JUnit XML.")
+@click.option("--summary", metavar="FILE", help="Write them as Markdown, for a pull request.")
+@click.option("--list", "listed", is_flag=True, help="Show the metrics that there are, and judge nothing.")
+@click.option("--config", metavar="FILE", help="callmark.toml; the current folder's if not given.")
+@click.option("--json", "as_json", is_flag=True, help="For machines.")
+def command(
+    run: str,
+    least: tuple[str, ...],
+    max_errors: int | None,
+    baseline: str | None,
+    drops: tuple[str, ...],
+    significant: bool,
+    junit: str | None,
+    summary: str | None,
+    listed: bool,
+    config: str | None,
+    as_json: bool,
+) -> int:
+    """One line for each condition with both numbers. Conditions stand on the command line, or in the table [gate] of callmark.toml. A run
+    with no scored case never passes.
+
+    \b
+    callmark gate runs/tuned --min call.score=0.9 --max-errors 0
+    callmark gate runs/tuned --baseline runs/base --max-drop call.score=0.02 --significant
+    """
+    from msgspec import structs
+    from rich.text import Text
+
+    from callmark.analysis.gate import bounds_of, check, judge
+    from callmark.config import read_config
+    from callmark.formats import write_lines
+    from callmark.reporting import junit as written
+    from callmark.reporting.safety import one_line
+    from callmark.reporting.terminal import console
+    from callmark.running.comparing import compared
+    from callmark.running.runs import Run
+
+    found = Run(run)
+    if listed:
+        for name in found.info.metrics:
+            click.echo(name)
+        return 0
+    configured = read_config(config).gate
+    gate = structs.replace(
+        configured,
+        min={**configured.min, **bounds_of(least, "min")},
+        max_drop={**configured.max_drop, **bounds_of(drops, "max-drop")},
+        max_errors=configured.max_errors if max_errors is None else max_errors,
+        baseline=baseline or configured.baseline,
+        significant=significant or configured.significant,
+    )
+    check(gate, found.info.metrics)
+    if baseline and not gate.max_drop:
+        raise BadInput("--baseline alone is no condition", "--max-drop METRIC=NUMBER says how much lower the run may be.")
+    comparison = compared([Run(gate.baseline), found])[0].comparison if gate.max_drop else None
+    verdicts = judge(gate, found.summary(detailed=False), comparison)
+    if junit:
+        write_lines(junit, written.junit(found.label, verdicts).rstrip("\n").encode().split(b"\n"))
+    if summary:
+        write_lines(summary, written.markdown(found.label, verdicts).rstrip("\n").encode().split(b"\n"))
+    if as_json:
+        import msgspec
+
+        click.echo(msgspec.json.encode({"run": str(found.folder), "met": all(one.met for one in verdicts), "conditions": verdicts}))
+    else:
+        screen = console()
+        width = max(len(one.name) for one in verdicts)
+        for one in verdicts:
+            mark = Text("✓ ", style="green") if one.met else Text("✗ ", style="bold red")
+            screen.print(mark + Text(f"{one_line(one.name, 80):<{width}}   {one.said}"), soft_wrap=True)
+    return 0 if all(one.met for one in verdicts) else NOT_MET

@@ -1,0 +1,117 @@
+"""A run that was graded, to look at again: what it says of itself, its grades one by one, and what they come to.
+
+A folder that is no run, or whose grades are not there yet, raises `BadInput`; a line of grades that cannot be read names itself.
+"""
+
+from collections.abc import Iterator
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from callmark.analysis.summary import Summary, Tally
+from callmark.errors import BadInput
+from callmark.grading.grader import Graded, read_grade
+from callmark.grading.suites import OWN
+from callmark.running.folder import GRADES, RunFolder
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+_BUFFER = 1 << 18
+
+
+class Run:
+    """One run folder. `label` is what tables call it: the model that was asked, or the file that was graded."""
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.folder = RunFolder(fspath(path))
+        self.info = self.folder.read()
+        if not Path(self.folder.file(GRADES)).is_file():
+            raise BadInput(f"{self.folder} has not been graded yet", f"callmark grade {self.folder} does it.")
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r}, {self.label!r}, {self.info.cases:,} cases)"
+
+    @property
+    def label(self) -> str:
+        return self.info.name
+
+    @property
+    def scenarios(self) -> bool:
+        return self.info.dataset.what == "scenarios"
+
+    @property
+    def headline(self) -> str:
+        """The metric that stands for the run: SPEC's choice, or the first there is where it was not graded by that."""
+        wanted = "process.reliability" if self.scenarios else "call.score"
+        return wanted if wanted in self.info.metrics or not self.info.metrics else self.info.metrics[0]
+
+    @property
+    def counted(self) -> frozenset[str]:
+        """The suites whose faults are told: those that it was graded by, and of scenarios the one that is made for them."""
+        suites = frozenset(self.info.settings.suites) & frozenset(OWN)
+        return frozenset({"process"}) if "process" in suites and self.scenarios else suites
+
+    def grades(self) -> Iterator[Graded]:
+        """Its grades, in the order of the cases."""
+        with Path(self.folder.file(GRADES)).open("rb", buffering=_BUFFER) as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    yield read_grade(line)
+                except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                    raise BadInput(
+                        f"{self.folder}/{GRADES}, line {number} cannot be read: {error}", f"callmark grade {self.folder} makes it anew."
+                    ) from None
+
+    def summary(self, *, detailed: bool = True) -> Summary:
+        """What its grades come to, every metric with its interval."""
+        tally = Tally(counted=self.counted, detailed=detailed)
+        for grade in self.grades():
+            tally.add(grade)
+        return tally.summary()
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """A flat row for each grade: the case, its trial, every metric, what was expected and made, its faults as words, what it took."""
+        return (result_row(grade, self.info.metrics) for grade in self.grades())
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """`rows()` as a table of pandas, where that is installed."""
+        import pandas
+
+        return pandas.DataFrame(list(self.rows()))
+
+    def to_polars(self) -> "polars.DataFrame":
+        """`rows()` as a table of polars, where that is installed."""
+        import polars
+
+        return polars.DataFrame(list(self.rows()), infer_schema_length=None)
+
+
+def result_row(grade: Graded, metrics: tuple[str, ...]) -> dict[str, Any]:
+    """A grade as one flat row, the same columns for every one of a run. An error has no numbers."""
+    spent = grade.spent
+    return {
+        "case": grade.case,
+        "trial": grade.trial,
+        "conversation": grade.conversation,
+        "message": grade.message,
+        "scenario_type": grade.scenario_type or None,
+        "group": grade.group,
+        "error": grade.error or None,
+        **{name: grade.metrics.get(name) for name in metrics},
+        "expected": ", ".join(grade.expected),
+        "made": ", ".join(grade.made),
+        "faults": "; ".join(
+            f"{fault.kind}{f' {fault.argument}' if fault.argument else ''}{f' ({fault.origin})' if fault.origin else ''}"
+            for fault in grade.faults
+        ),
+        "notes": "; ".join(note.kind for note in grade.notes),
+        "prompt_characters": grade.prompt,
+        "seconds": spent.seconds if spent else None,
+        "input_tokens": spent.input_tokens if spent else None,
+        "output_tokens": spent.output_tokens if spent else None,
+        "cost": spent.cost if spent else None,
+    }
