@@ -104,7 +104,6 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     began = time.perf_counter()
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the processes are enough to keep every core busy
     settings = list(product(RATES, CORRELATIONS, [options.repetitions], [options.seed]))
     print(f"{options.repetitions:,} repetitions each\n  rate  correlation  " + "  ".join(f"{name:>12}" for name in BOUNDS))
     missed = 0

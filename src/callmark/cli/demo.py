@@ -20,7 +20,7 @@ STEPS = (
     ("One such test: given the talk so far, which call comes next?", "show {folder}/eval.jsonl --row 2"),
     (
         "Ask three models. These are imitations that make mistakes of known kinds at known rates; a real one is asked in the same way.",
-        "run {folder}/eval.jsonl -o {folder}/runs --model scripted:perfect --model scripted:hasty --model scripted:forgetful",
+        "run {folder}/eval.jsonl -o {folder}/runs --model scripted:hasty --model scripted:forgetful --model scripted:perfect",
     ),
 )
 

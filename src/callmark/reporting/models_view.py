@@ -8,10 +8,13 @@ from rich.text import Text
 
 from callmark.analysis.summary import SHOWN, Summary
 from callmark.models.specs import Provider
+from callmark.reporting.compare_view import show_comparisons
 from callmark.reporting.grade_view import FELT, interval, noticed, seconds, share, show_run
 from callmark.reporting.safety import one_line
 from callmark.reporting.terminal import table
+from callmark.running.comparing import compared
 from callmark.running.model_run import Asked
+from callmark.running.runs import Run
 from callmark.wording import counted
 
 _NAME = 28
@@ -51,11 +54,20 @@ def show_asked(console: Console, asked: Sequence[Asked]) -> None:
             console.print(Text(f"  {line}", style="dim"), soft_wrap=True)
         console.print()
         _side_by_side(console, [one.info.asked.label if one.info.asked else "" for one in graded], [one.summary for one in graded])
+        _compared(console, asked)
     console.print()
     for one in asked:
         nothing = "" if one.graded else "  nothing came back"
         console.print(Text.assemble((one_line(str(one.folder), 120), "bold"), (nothing, "red")), soft_wrap=True)
     console.print(Text("callmark grade RUN shows one of them in full", style="dim"))
+
+
+def _compared(console: Console, asked: Sequence[Asked]) -> None:
+    """Each model against the first, where both have cases that were scored."""
+    runs = [Run(one.folder.path) for one in asked if one.graded and one.graded.summary.scored]
+    if len(runs) > 1:
+        console.print()
+        show_comparisons(console, compared(runs, called=[run.info.predictions.name for run in runs]))
 
 
 def _side_by_side(console: Console, labels: Sequence[str], summaries: Sequence[Summary]) -> None:

@@ -18,8 +18,10 @@ class Against(Struct, frozen=True):
     comparison: Comparison
 
 
-def compared(runs: Sequence[Run], *, common: bool = False) -> list[Against]:
-    """Each run against the first. With `common`, runs of different datasets are paired by the ids that they share."""
+def compared(runs: Sequence[Run], *, common: bool = False, called: Sequence[str] = ()) -> list[Against]:
+    """Each run against the first. With `common`, runs of different datasets are paired by the ids that they share. `called` are other names
+    for them than their own.
+    """
     first = runs[0]
     others = [run for run in runs[1:] if run.info.dataset.digest != first.info.dataset.digest]
     if others and not common:
@@ -27,7 +29,7 @@ def compared(runs: Sequence[Run], *, common: bool = False) -> list[Against]:
             f"{first.folder} and {others[0].folder} are runs of different cases ({first.info.dataset.name}, {others[0].info.dataset.name})",
             "--common compares the cases whose ids both have.",
         )
-    labels = _labels(runs)
+    labels = called or _labels(runs)
     found = compare_all(
         [(label, run.grades()) for label, run in zip(labels, runs, strict=True)], headline=first.headline, counted=first.counted
     )  # fmt: skip

@@ -1,0 +1,162 @@
+"""How sure a difference is; against scipy and brute force where that is known (docs/metrics.md, section 11)."""
+
+import random
+from collections import Counter
+from itertools import product
+
+import numpy
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import permutation_test
+
+from callmark.analysis.differences import FLIPS, difference, holm, needed, sign_flip
+
+Clusters = dict[tuple[float, int], int]
+
+
+def alone(values: list[float]) -> Counter[tuple[float, int]]:
+    """Each difference a conversation of its own."""
+    return Counter((value, 1) for value in values)
+
+
+def absolute_sum(values: NDArray[numpy.float64], axis: int) -> NDArray[numpy.float64]:
+    return numpy.abs(values.sum(axis=axis))
+
+
+SMALL = [
+    [1.0, 0.5, -0.5, 1.0, 1.0],
+    [1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
+    [0.1, 0.2, -0.3],  # ties that rounding makes unequal
+    [1 / 3, 1 / 3, -2 / 3, 1 / 3],
+    [0.0, 0.0, 1.0, 1.0, -1.0, 0.5, 0.25, 0.0],
+    [0.5, -1.0, 0.0, 0.75, -0.25, 1.0, 1.0, -0.5, 0.5, 0.5, -1.0, 0.25],
+]
+
+
+@pytest.mark.parametrize("values", SMALL)
+def test_few_conversations_are_flipped_in_every_way(values: list[float]) -> None:
+    theirs = permutation_test(
+        (values,), absolute_sum, permutation_type="samples", n_resamples=numpy.inf, alternative="greater", vectorized=True
+    )
+    assert sign_flip(alone(values)) == pytest.approx(theirs.pvalue)
+
+
+@pytest.mark.parametrize("values", SMALL)
+def test_conversations_of_one_length_are_flipped_by_their_sums(values: list[float]) -> None:
+    assert sign_flip(Counter((value, 7) for value in values)) == sign_flip(alone(values))
+
+
+def test_of_equal_sums_the_one_with_greater_means_is_farther() -> None:
+    clusters = {(1.0, 2): 1, (1.0, 4): 1, (-1.0, 8): 1}
+    statistics = [
+        (abs(a + b - c), abs(a / 2 + b / 4 - c / 8))  # the sum, then the sum of the means
+        for a, b, c in product((1, -1), repeat=3)
+    ]
+    assert statistics.count((1, 0.625)) == 2
+    assert sign_flip(clusters) == sum(one >= (1, 0.625) for one in statistics) / 8 == 0.75
+
+
+@pytest.mark.parametrize("number", [60, 400])
+def test_many_conversations_are_drawn_and_that_is_near_the_truth(number: int) -> None:
+    dice = random.Random(number)
+    for _ in range(3):
+        values = [dice.choice([1.0, 0.0, -1.0, 0.5]) for _ in range(number)]
+        clusters = alone(values)
+        chances = {0: 1.0}  # of each sum, in halves, worked out value by value
+        for value in values:
+            spread: Counter[int] = Counter()
+            for total, chance in chances.items():
+                spread[total + int(2 * value)] += chance / 2  # type: ignore[assignment]
+                spread[total - int(2 * value)] += chance / 2  # type: ignore[assignment]
+            chances = dict(spread)
+        exact = sum(chance for total, chance in chances.items() if abs(total) >= abs(2 * sum(values)))
+        assert sign_flip(clusters) == pytest.approx(exact, abs=4 * (exact * (1 - exact) / FLIPS) ** 0.5 + 2 / FLIPS)
+
+
+def test_alike_conversations_and_all_different_ones_give_the_same_but_for_chance() -> None:
+    dice = random.Random(1)
+    values = [dice.choice([1.0, -1.0, 1.0, 0.5, -0.5]) * dice.choice([1, 1, -1]) for _ in range(300)]
+    nearly = [value + dice.random() * 1e-6 for value in values]
+    assert sign_flip(alone(nearly)) == pytest.approx(sign_flip(alone(values)), abs=0.02)
+
+
+def test_the_least_p_value_is_not_nothing() -> None:
+    assert sign_flip({(1.0, 1): 500}) == 1 / (FLIPS + 1)
+
+
+@pytest.mark.parametrize("clusters", [{(0.0, 3): 40}, {(0.0, 3): 1}, {(0.0, 1): 2, (0.0, 2): 5}])
+def test_no_difference_at_all_is_certain(clusters: Clusters) -> None:
+    found = difference(clusters)
+    assert (found.mean, found.p) == (0.0, 1.0)
+    assert (found.low, found.high) == ((0.0, 0.0) if sum(clusters.values()) > 1 else (None, None))
+
+
+def test_one_conversation_tells_nothing() -> None:
+    found = difference({(3.0, 4): 1})
+    assert (found.mean, found.low, found.high, found.p) == (0.75, None, None, 1.0)
+
+
+def test_the_mean_is_over_cases_and_the_same_input_gives_the_same_numbers() -> None:
+    clusters = {(1.0, 4): 20, (-0.5, 1): 10, (0.0, 3): 30}
+    found = difference(clusters)
+    assert found.mean == pytest.approx(15 / 180)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < found.mean < found.high
+    assert difference(dict(reversed(clusters.items()))) == found
+
+
+@pytest.mark.parametrize(
+    "ps, adjusted",
+    [
+        ([], []),
+        ([0.03], [0.03]),
+        ([0.04, 0.01, 0.03], [0.06, 0.03, 0.06]),  # .01 × 3, .03 × 2, and .04 no less than that
+        ([0.5, 0.6], [1.0, 1.0]),
+        ([0.02, 0.02], [0.04, 0.04]),
+    ],
+)
+def test_holm(ps: list[float], adjusted: list[float]) -> None:
+    assert holm(ps) == pytest.approx(adjusted)
+
+
+def test_the_needed_number_of_cases_has_that_power() -> None:
+    clusters = {(1.0, 1): 20, (-1.0, 1): 20, (0.0, 1): 160}  # a variance of .2 (of 200/199 × .2), every case alone
+    assert needed(clusters) == round(40 / 199 * (1.959964 + 0.841621) ** 2 / 0.03**2 + 0.5)
+    assert needed(clusters, difference=0.06) == pytest.approx((needed(clusters) or 0) / 4, abs=1)
+    dice = numpy.random.default_rng(1)
+    number, found = needed(clusters, difference=0.2) or 0, 0
+    for _ in range(300):
+        values = (
+            dice.choice([1.0, -1.0, 0.0], p=[0.2, 0.0, 0.8], size=number)
+            if False
+            else dice.choice([1.2, -0.8, 0.2], p=[0.1, 0.1, 0.8], size=number)
+        )
+        found += sign_flip(alone(values.tolist())) < 0.05
+    assert 0.7 < found / 300 < 0.9
+
+
+def test_cases_that_hang_together_need_more_of_them() -> None:
+    assert (needed({(5.0, 5): 4, (-5.0, 5): 4, (0.0, 5): 32}) or 0) > 4.5 * (needed({(1.0, 1): 20, (-1.0, 1): 20, (0.0, 1): 160}) or 0)
+
+
+@pytest.mark.parametrize("clusters", [{(0.0, 2): 9}, {(1.0, 2): 9}, {(1.0, 2): 1}])
+def test_where_nothing_varies_the_needed_number_cannot_be_said(clusters: Clusters) -> None:
+    assert needed(clusters) is None
+
+
+def test_a_difference_that_is_not_there_is_found_in_five_of_a_hundred() -> None:
+    """The smaller check of benchmarks/intervals.py: 100 conversations of 2 to 9 cases, most of them equal in both runs."""
+    dice = numpy.random.default_rng(2)
+    told_apart = held = 0
+    for _ in range(200):
+        sizes = dice.integers(2, 10, 100)
+        chances = dice.beta(0.8, 0.2, 100)
+        sums = (dice.binomial(sizes, chances) - dice.binomial(sizes, chances)).astype(float)
+        found = difference(Counter(zip(sums.tolist(), sizes.tolist(), strict=True)))
+        assert found.low is not None
+        assert found.high is not None
+        told_apart += found.p < 0.05
+        held += found.low <= 0 <= found.high
+    assert 2 <= told_apart <= 20  # of 200, 10 are expected; outside once in a thousand times
+    assert 179 <= held <= 199
