@@ -305,7 +305,7 @@ def test_a_second_process_on_the_same_folder_is_refused(cli: Cli, here: Path) ->
     command = [sys.executable, "-c", code, "run", "talks.jsonl", "--model", "python:slow:answer", "--name", "mine"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as other:
         until = time.monotonic() + 20
-        while not Path("runs/mine/predictions.jsonl").exists() and time.monotonic() < until:
+        while not Path("runs/mine/run.json").exists() and time.monotonic() < until:
             time.sleep(0.05)
         for arguments in (("run", "runs/mine", "--resume"), ("grade", "runs/mine")):
             done = cli(*arguments)
