@@ -20,7 +20,7 @@ import pytest
 
 from callmark.errors import BadInput
 from callmark.models import chat
-from callmark.models.chat import ChatModel, read_reply
+from callmark.models.chat import ChatModel, read_body
 from callmark.models.keys import Keys
 from callmark.models.model import ModelSettings, NoReply, Question, Reply
 from callmark.models.specs import read_spec
@@ -249,7 +249,7 @@ def error(message: str = "", code: Any = None, kind: Any = None) -> bytes:
 )
 def test_whatever_is_no_reply_says_why(status: int, body: bytes, said: str, flagged: str) -> None:
     with pytest.raises(NoReply) as caught:
-        read_reply(body, status, {}, ModelSettings())
+        read_body(body, status, {}, ModelSettings())
     assert said in str(caught.value)
     assert flags(caught.value) == flagged
     assert len(str(caught.value)) < 400
@@ -274,7 +274,7 @@ def test_whatever_is_no_reply_says_why(status: int, body: bytes, said: str, flag
 @pytest.mark.parametrize("status", [429, 503])
 def test_the_other_side_says_how_long_to_wait(status: int, headers: dict[str, str], wait: float | None) -> None:
     with pytest.raises(NoReply) as caught:
-        read_reply(b"", status, headers, ModelSettings())
+        read_body(b"", status, headers, ModelSettings())
     assert caught.value.wait == wait
 
 
@@ -333,7 +333,7 @@ MALFORMED = (Call("f", {}, "c1", "arguments: a lone surrogate", '{"a":"\\\\ud800
     ],
 )
 def test_what_a_model_said_is_read(body: bytes, settings: dict[str, Any], reply: Reply) -> None:
-    assert read_reply(body, 200, {}, ModelSettings(**settings), names=("f",)) == reply
+    assert read_body(body, 200, {}, ModelSettings(**settings), names=("f",)) == reply
 
 
 def test_a_compressed_answer_is_read_uninvited() -> None:

@@ -12,8 +12,9 @@ from msgspec import structs
 import callmark
 from callmark.calls.toolsets import read_tools
 from callmark.errors import BadInput
+from callmark.models.in_prompt import read_constrained
 from callmark.models.model import ModelSettings
-from callmark.models.prompts import check_params, dropped_trailing, read_constrained, request_body
+from callmark.models.prompts import check_params, dropped_trailing, request_body
 from callmark.types import Call, Case, Message, Tool
 from tests.rows import WEATHER, assistant, call, row, user, write_rows
 

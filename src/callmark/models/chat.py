@@ -21,9 +21,10 @@ from callmark.calls.parsing import parse_calls
 from callmark.errors import BadInput
 from callmark.formats.responses import Fields, Said, decode_fields, error_text, kind, read_value, said_in, shown_keys, text_in
 from callmark.formats.surrogates import with_surrogate, written_out
+from callmark.models.in_prompt import read_constrained
 from callmark.models.keys import EntraToken, Keys, masked
 from callmark.models.model import ModelSettings, NoReply, Question, Reply
-from callmark.models.prompts import read_constrained, request_body
+from callmark.models.prompts import request_body
 from callmark.models.specs import HTTP, Spec, endpoint
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class ChatModel:
         try:
             status, headers, body = await self._post(request_body(question.case, self._spec.name, self._settings))
             names = frozenset(tool.name for tool in question.case.tools) if self._reads_text else ()
-            return read_reply(
+            return read_body(
                 self._keys.hide_bytes(body), status, headers, self._settings, address=self._endpoint.shown, names=names, hints=self._hints
             )
         except BadInput as problem:
@@ -192,7 +193,7 @@ def _no_answer(error: Exception, address: str, timeout: float) -> NoReply:
     return NoReply(f"{address} closed the connection, or does not speak HTTP", again=True)
 
 
-def read_reply(
+def read_body(
     body: bytes,
     status: int,
     headers: Mapping[str, str],

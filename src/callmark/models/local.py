@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _NAME = "smollm2"
 _CONTEXT = 8192  # tokens it was trained for
 _LONGEST_ANSWER = 256  # tokens, so that nonsense ends
-_CONCURRENCY = 1  # two are a quarter faster on two cores, but then the answers differ from run to run
+_CONCURRENCY = 1  # of two at a time, an answer changes with what else is being asked
 _MOST_AT_ONCE = 4  # each takes its own 200 MB
 _START = 60.0  # seconds; a second is usual
 _END = 0.5  # seconds that a crash may take to be noticed
