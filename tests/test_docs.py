@@ -11,9 +11,8 @@ from callmark.data.lint import CODES
 from tests.conftest import Cli
 
 ROOT = Path(__file__).parents[1]
-README, DATASETS, GRADING, MODELS = (
-    (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/datasets.md", "docs/grading.md", "docs/models.md")
-)
+PAGES = ("README.md", "docs/datasets.md", "docs/grading.md", "docs/models.md", "docs/comparing.md")
+README, DATASETS, GRADING, MODELS, COMPARING = ((ROOT / name).read_text(encoding="utf-8") for name in PAGES)
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"# (\S+\.\w+)\n")
 STATUS = re.compile(r"# exit status (\d)$")
@@ -57,7 +56,7 @@ def test_the_page_about_datasets_does_what_it_says(cli: Cli, tmp_path: Path, mon
         check(cli, command, quoted)
 
 
-@pytest.mark.parametrize("page", [GRADING, MODELS], ids=["grading", "models"])
+@pytest.mark.parametrize("page", [GRADING, MODELS, COMPARING], ids=["grading", "models", "comparing"])
 def test_a_page_does_what_it_says(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], page: str
 ) -> None:

@@ -1,7 +1,7 @@
 """How sure a difference is; against scipy and brute force where that is known (docs/metrics.md, section 11)."""
 
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import product
 
 import numpy
@@ -20,7 +20,8 @@ def alone(values: list[float]) -> Counter[tuple[float, int]]:
 
 
 def absolute_sum(values: NDArray[numpy.float64], axis: int) -> NDArray[numpy.float64]:
-    return numpy.abs(values.sum(axis=axis))
+    found: NDArray[numpy.float64] = numpy.abs(numpy.sum(values, axis=axis))
+    return found
 
 
 SMALL = [
@@ -53,22 +54,22 @@ def test_of_equal_sums_the_one_with_greater_means_is_farther() -> None:
         for a, b, c in product((1, -1), repeat=3)
     ]
     assert statistics.count((1, 0.625)) == 2
-    assert sign_flip(clusters) == sum(one >= (1, 0.625) for one in statistics) / 8 == 0.75
+    assert sign_flip(clusters) == sum(one >= (1, 0.625) for one in statistics) / 8 == 0.5
 
 
-@pytest.mark.parametrize("number", [60, 400])
+@pytest.mark.parametrize("number", [60, 200])
 def test_many_conversations_are_drawn_and_that_is_near_the_truth(number: int) -> None:
     dice = random.Random(number)
     for _ in range(3):
         values = [dice.choice([1.0, 0.0, -1.0, 0.5]) for _ in range(number)]
         clusters = alone(values)
-        chances = {0: 1.0}  # of each sum, in halves, worked out value by value
+        chances: dict[int, float] = {0: 1.0}  # of each sum, in halves, worked out value by value
         for value in values:
-            spread: Counter[int] = Counter()
+            spread: dict[int, float] = defaultdict(float)
             for total, chance in chances.items():
-                spread[total + int(2 * value)] += chance / 2  # type: ignore[assignment]
-                spread[total - int(2 * value)] += chance / 2  # type: ignore[assignment]
-            chances = dict(spread)
+                spread[total + int(2 * value)] += chance / 2
+                spread[total - int(2 * value)] += chance / 2
+            chances = spread
         exact = sum(chance for total, chance in chances.items() if abs(total) >= abs(2 * sum(values)))
         assert sign_flip(clusters) == pytest.approx(exact, abs=4 * (exact * (1 - exact) / FLIPS) ** 0.5 + 2 / FLIPS)
 
@@ -127,11 +128,7 @@ def test_the_needed_number_of_cases_has_that_power() -> None:
     dice = numpy.random.default_rng(1)
     number, found = needed(clusters, difference=0.2) or 0, 0
     for _ in range(300):
-        values = (
-            dice.choice([1.0, -1.0, 0.0], p=[0.2, 0.0, 0.8], size=number)
-            if False
-            else dice.choice([1.2, -0.8, 0.2], p=[0.1, 0.1, 0.8], size=number)
-        )
+        values = dice.choice([1.2, -0.8, 0.2], p=[0.1, 0.1, 0.8], size=number)  # the same spread about .2
         found += sign_flip(alone(values.tolist())) < 0.05
     assert 0.7 < found / 300 < 0.9
 
@@ -145,18 +142,22 @@ def test_where_nothing_varies_the_needed_number_cannot_be_said(clusters: Cluster
     assert needed(clusters) is None
 
 
-def test_a_difference_that_is_not_there_is_found_in_five_of_a_hundred() -> None:
-    """The smaller check of benchmarks/intervals.py: 100 conversations of 2 to 9 cases, most of them equal in both runs."""
+def same_twice(dice: numpy.random.Generator) -> Counter[tuple[float, int]]:
+    """A model asked twice: 100 conversations of 2 to 9 cases, of which .8 go right, with an intra-class correlation of .5."""
+    sizes = dice.integers(2, 10, 100)
+    chances = dice.beta(0.8, 0.2, 100)
+    sums = (dice.binomial(sizes, chances) - dice.binomial(sizes, chances)).astype(float)
+    return Counter(zip(sums.tolist(), sizes.tolist(), strict=True))
+
+
+def test_a_difference_that_is_not_there_is_found_in_five_of_a_hundred() -> None:  # benchmarks/intervals.py looks closer
     dice = numpy.random.default_rng(2)
-    told_apart = held = 0
-    for _ in range(200):
-        sizes = dice.integers(2, 10, 100)
-        chances = dice.beta(0.8, 0.2, 100)
-        sums = (dice.binomial(sizes, chances) - dice.binomial(sizes, chances)).astype(float)
-        found = difference(Counter(zip(sums.tolist(), sizes.tolist(), strict=True)))
-        assert found.low is not None
-        assert found.high is not None
-        told_apart += found.p < 0.05
-        held += found.low <= 0 <= found.high
-    assert 2 <= told_apart <= 20  # of 200, 10 are expected; outside once in a thousand times
-    assert 179 <= held <= 199
+    assert 5 <= sum(sign_flip(same_twice(dice)) < 0.05 for _ in range(300)) <= 28  # 15 are expected
+
+
+def test_the_interval_holds_the_truth_in_95_of_a_hundred() -> None:
+    dice = numpy.random.default_rng(3)
+    found = [difference(same_twice(dice)) for _ in range(50)]
+    assert (
+        43 <= sum(one.low is not None and one.high is not None and one.low <= 0 <= one.high for one in found) <= 49
+    )  # 47 or 48 are expected

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from callmark.analysis.summary import NO_CALL, Estimate, Example, summarise
+from callmark.analysis.breakdowns import NO_CALL
+from callmark.analysis.summary import Estimate, Example, summarise
 from callmark.grading.grader import Graded, Grader
 from callmark.grading.suites import Settings
 from callmark.types import Call, Case, Message, Prediction, Source

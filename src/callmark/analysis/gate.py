@@ -6,15 +6,19 @@ condition on a metric, and no gate at all. An unknown metric raises `BadInput` w
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from math import isfinite
+from typing import Literal
 
 from msgspec import Struct
 
 from callmark.analysis.compare import Comparison
 from callmark.analysis.summary import Summary
 from callmark.errors import BadInput
+from callmark.grading.suites import OWN
 from callmark.wording import counted, nearest
 
 _EPSILON = 1e-9  # that rounding may cost: .9 is met by nine tenths
+_PLACES = range(3, 10)  # of a number that is shown: more only where fewer would tell it wrongly from its bound
 
 
 class Gate(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -28,8 +32,9 @@ class Gate(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 
 
 class Verdict(Struct, frozen=True):
-    """One condition: what it is called, whether it is met, and the numbers in words."""
+    """One condition: its kind and what it is about, which no two have in common; whether it is met; and the numbers in words."""
 
+    condition: Literal["min", "max_drop", "max_errors", "scored"]
     name: str
     met: bool
     said: str
@@ -42,72 +47,98 @@ def check(gate: Gate, metrics: Collection[str]) -> None:
     for option, bounds in (("min", gate.min), ("max-drop", gate.max_drop)):
         for name, bound in bounds.items():
             if name not in metrics:
-                raise BadInput(f"no metric called {name!r}{nearest(name, metrics) or '.'} (callmark gate RUN --list)")
-            if option == "max-drop" and not bound >= 0:
-                raise BadInput(f"--max-drop {name}={bound:g}: a drop is 0 or more")
+                raise BadInput(f"no metric called {name!r}{nearest(name, metrics)}", "callmark gate RUN --list shows those of a run.")
+            _check_bound(f"--{option} {name}={bound:g}", name, bound, drop=option == "max-drop")
     if gate.max_drop and not gate.baseline:
         raise BadInput("--max-drop needs something to drop from", "--baseline RUN names it.")
     if gate.max_errors is not None and gate.max_errors < 0:
         raise BadInput(f"--max-errors is {gate.max_errors}, 0 or more was expected")
 
 
+def _check_bound(given: str, name: str, bound: float, *, drop: bool) -> None:
+    """Refuse a bound that is always or never met: it was meant to be another, 90 for .9. A suite of one's own may go beyond 1."""
+    if not isfinite(bound):
+        raise BadInput(f"{given}: a number was expected")
+    if drop and bound < 0:
+        raise BadInput(f"{given}: a drop is 0 or more")
+    if name.partition(".")[0] in OWN and not 0 <= bound <= 1:
+        raise BadInput(f"{given}: {name} goes from 0 to 1")
+
+
 def judge(gate: Gate, summary: Summary, comparison: Comparison | None = None) -> list[Verdict]:
-    """A verdict for each condition, and one more where nothing was scored. `comparison` is the run against the baseline."""
-    verdicts = [] if summary.scored else [Verdict("scored cases", False, "none: there is nothing to judge by")]
+    """A verdict for each condition, and one more where nothing was scored. `comparison` is the run against the baseline; without one, no
+    condition on a drop is met.
+    """
+    verdicts = [] if summary.scored else [Verdict("scored", "scored cases", False, "none: there is nothing to judge by")]
     verdicts += [_at_least(name, bound, summary) for name, bound in gate.min.items()]
-    if comparison is not None:
-        verdicts += [_not_lower(name, bound, comparison, gate.significant) for name, bound in gate.max_drop.items()]
+    verdicts += [_not_lower(name, bound, comparison, gate.significant) for name, bound in gate.max_drop.items()]
     if gate.max_errors is not None:
         met = summary.errors <= gate.max_errors
-        verdicts.append(
-            Verdict(
-                "errors", met, f"{summary.errors:,}, at most {gate.max_errors:,}" if met else f"{summary.errors:,} > {gate.max_errors:,}"
-            )
-        )
+        said = f"{summary.errors:,}, at most {gate.max_errors:,}" if met else f"{summary.errors:,} > {gate.max_errors:,}"
+        verdicts.append(Verdict("max_errors", "errors", met, said))
     return verdicts
 
 
 def _at_least(name: str, bound: float, summary: Summary) -> Verdict:
     found = summary.metrics.get(name)
     if found is None:
-        return Verdict(name, False, f"not measured, at least {number(bound)} was expected")
+        return Verdict("min", name, False, f"not measured, at least {_number(bound)} was expected")
     met = found.mean >= bound - _EPSILON
-    return Verdict(name, met, f"{number(found.mean)} {'≥' if met else '<'} {number(bound)}")
+    return Verdict("min", name, met, f"{_beside(found.mean, bound)} {'≥' if met else '<'} {_number(bound)}")
 
 
-def _not_lower(name: str, bound: float, comparison: Comparison, significant: bool) -> Verdict:
-    found = comparison.metrics.get(name)
+def _not_lower(name: str, bound: float, comparison: Comparison | None, significant: bool) -> Verdict:
+    found = comparison.metrics.get(name) if comparison is not None else None
     if found is None:
-        return Verdict(name, False, f"not measured in both, a drop of at most {number(bound)} was allowed")
+        return Verdict("max_drop", name, False, f"not measured in both, a drop of at most {_number(bound)} was allowed")
     drop = found.before - found.after
     within = drop <= bound + _EPSILON
     met = within or (significant and found.noise)
-    said = f"{number(found.after)}, was {number(found.before)}"
+    said = f"{_beside(found.after, found.before)}, was {_beside(found.before, found.after)}"
     if not within:
-        said += f": lower by {number(drop)}, at most {number(bound)}" + (", but within noise" if met else "")
-    return Verdict(name, met, said)
+        said += f": lower by {_beside(drop, bound)}, at most {_number(bound)}" + (", but within noise" if met else "")
+    return Verdict("max_drop", name, met, said)
 
 
-def number(value: float) -> str:
-    """`.784`, `1`, `0`: as many places as tell it from its bound."""
-    return f"{value:.4f}".rstrip("0").rstrip(".").replace("0.", ".", 1) if 0 < abs(value) < 1 else f"{value:g}"
+def _beside(value: float, bound: float) -> str:
+    """The value in three places, or in as many as it takes to stand on the side of the bound that it is on."""
+    if abs(value - bound) <= _EPSILON:
+        return _number(bound)
+    return next((text for places in _PLACES if _side(float(text := _places(value, places)), bound) == _side(value, bound)), _number(value))
+
+
+def _side(value: float, bound: float) -> int:
+    return (value > bound) - (value < bound)
+
+
+def _number(value: float) -> str:
+    """A number as it was given: `.8`, `1`, `.8125`."""
+    return _places(value, _PLACES.stop)
+
+
+def _places(value: float, places: int) -> str:
+    text = f"{value:.{places}f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text.replace("0.", ".", 1) if abs(value) < 1 else text
 
 
 def bounds_of(given: Sequence[str], option: str) -> Mapping[str, float]:
-    """`call.score=0.9` as a name and a number; anything else raises `BadInput`."""
+    """`call.score=0.9` as a name and a number; anything else, and a name that comes twice, raises `BadInput`."""
     found: dict[str, float] = {}
     for text in given:
-        name, separator, value = text.partition("=")
+        name, _, value = (part.strip() for part in text.partition("="))
         try:
-            found[name.strip()] = float(value)
+            bound = float(value)
         except ValueError:
-            separator = ""
-        if not separator or not name.strip() or found[name.strip()] != found[name.strip()]:
+            bound = float("nan")
+        if not name or not isfinite(bound):
             raise BadInput(f"--{option} {text} is not METRIC=NUMBER", f"For example --{option} call.score=0.9")
+        if name in found:
+            raise BadInput(f"--{option} is given twice for {name}")
+        found[name] = bound
     return found
 
 
 def headline(verdicts: Sequence[Verdict]) -> str:
-    """`2 of 3 conditions are met`."""
+    """`2 of 3 conditions met`."""
     met = sum(verdict.met for verdict in verdicts)
     return f"{met:,} of {counted(len(verdicts), 'condition')} met"

@@ -7,6 +7,7 @@ the trials of one case, are one cluster.
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import add
 
 from msgspec import Struct
 
@@ -18,6 +19,7 @@ from callmark.types import Fault, FaultKind, Spent
 
 RATES = frozenset({"call.pass", "schema.tool_selection", "schema.parameter_accuracy", "schema.execution_success", "process.reliability"})
 SHOWN = ("call.score", "call.pass", "process.reliability")  # metrics whose interval stands in the terminal
+_MOST_ALIKE = 10_000  # kinds of conversations that are looked for
 _BY_ARGUMENT = frozenset({"wrong_value", "wrong_type"})
 
 
@@ -93,7 +95,8 @@ class Tally:
         self._counted = frozenset(counted)
         self._last_case = ""
         self._cases = self._scored = self._errors = self._right = self._right_tools = 0
-        self._clusters: dict[str, list[float]] = {}  # the sums of each metric, and how many they are of
+        self._clusters: dict[str, tuple[float, ...]] = {}  # the sums of each metric, and how many they are of
+        self._alike: dict[tuple[float, ...], tuple[float, ...]] = {}  # most conversations are like another, and then kept once
         self._metrics: tuple[str, ...] = ()
         self._faults: dict[FaultKind, Counter[str]] = defaultdict(Counter)
         self._origins: Counter[tuple[FaultKind, str, str]] = Counter()
@@ -141,7 +144,8 @@ class Tally:
             FaultSummary(kind, counts.total(), [self._example(kind, what, count) for what, count in counts.most_common()])
             for kind, counts in self._faults.items()
         ]
-        metrics = {name: self._estimate(index, name, intervals) for index, name in enumerate(self._metrics)}
+        kinds = Counter(self._clusters.values())
+        metrics = {name: self._estimate(index, name, kinds, intervals) for index, name in enumerate(self._metrics)}
         tools = [ToolSummary(name, int(count), credit / count) for name, (credit, count) in self._tools.items()]
         return Summary(
             self._cases,
@@ -185,9 +189,12 @@ class Tally:
         if not self._metrics:
             self._metrics = tuple(grade.metrics)
         name = grade.conversation if grade.conversation is not None else f"\0{grade.case}"
-        values = [*grade.metrics.values(), 1.0]  # in the same order for every grade of a run
-        sums = self._clusters.get(name)
-        self._clusters[name] = values if sums is None else [total + value for total, value in zip(sums, values, strict=True)]
+        sums = (*grade.metrics.values(), 1.0)  # in the same order for every grade of a run
+        before = self._clusters.get(name)
+        if before is not None:
+            sums = tuple(map(add, before, sums))
+        alike = self._alike
+        self._clusters[name] = alike.setdefault(sums, sums) if len(alike) < _MOST_ALIKE else alike.get(sums, sums)
 
     def _add_tools(self, grade: Graded, faults: Sequence[Fault]) -> None:
         """Each expected call: nothing for one that is wrong as a whole, half where arguments are."""
@@ -224,11 +231,13 @@ class Tally:
     def _example(self, kind: FaultKind, what: str, count: int) -> Example:
         return Example(what, count, self._origins[kind, what, "invented"], self._origins[kind, what, "elsewhere"])
 
-    def _estimate(self, index: int, name: str, intervals: Collection[str] | None) -> Estimate:
-        total = sum([sums[index] for sums in self._clusters.values()])
+    def _estimate(self, index: int, name: str, kinds: Counter[tuple[float, ...]], intervals: Collection[str] | None) -> Estimate:
+        total = sum([sums[index] * times for sums, times in kinds.items()])
         if intervals is not None and name not in intervals:
             return Estimate(self._scored, total / self._scored)
-        clusters = Counter((round(sums[index], 9), int(sums[-1])) for sums in self._clusters.values())
+        clusters: Counter[tuple[float, int]] = Counter()
+        for sums, times in kinds.items():
+            clusters[round(sums[index], 9), int(sums[-1])] += times
         interval = (wilson if name in RATES else bootstrap)(clusters)
         low, high = interval or (None, None)
         return Estimate(self._scored, total / self._scored, low, high)

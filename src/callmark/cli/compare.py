@@ -2,8 +2,6 @@
 
 import click
 
-from callmark.errors import BadInput
-
 
 @click.command(name="compare", short_help="Compare runs, case by case: what changed, and whether it is more than noise.")
 @click.argument("runs", metavar="RUN RUN…", nargs=-1)
@@ -22,8 +20,6 @@ def command(runs: tuple[str, ...], common: bool, as_json: bool) -> None:
     from callmark.running.comparing import compared
     from callmark.running.runs import Run
 
-    if len(runs) < 2:
-        raise BadInput(f"{len(runs)} run was given, two or more were expected" if runs else "no run was given, two or more were expected")
     found = compared([Run(path) for path in runs], common=common)
     if as_json:
         import msgspec

@@ -1,4 +1,6 @@
-"""`callmark export`: what others take: the grader, the file of a batch."""
+"""`callmark export`: what others take: the grader, the file of a batch, the results of a run."""
+
+from typing import TYPE_CHECKING
 
 import click
 
@@ -6,14 +8,18 @@ from callmark.cli.asking import AskingOptions, asking_options
 from callmark.cli.reading import ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file, tracked
 from callmark.errors import BadInput
 
+if TYPE_CHECKING:
+    from callmark.running.export_results import Form
 
-@click.group(name="export", short_help="Write what others take: the grader as one file, a batch of requests.")
+
+@click.group(name="export", short_help="Write what others take: the grader, a batch of requests, the results of a run.")
 def command() -> None:
     """Write what others take.
 
     \b
     callmark export grader -o grader.py
     callmark export batch eval.jsonl --model openai:gpt-4.1-mini -o batch.jsonl
+    callmark export results runs/base --to csv
     """
 
 
@@ -79,3 +85,29 @@ def batch(cases: str, out: str, word: str, limit: int | None, config: str | None
         count = write_lines(out, batch_lines(islice(found, limit), spec.name, settings))
     if out != "-":
         click.echo(f"{count:,} requests → {safe(out)}")
+
+
+@command.command(short_help="The results of a run as a table: CSV, Parquet or JSONL.")
+@click.argument("run", metavar="RUN")
+@click.option("--to", "form", type=click.Choice(["csv", "parquet", "jsonl"]), required=True, help="What the table is written as.")
+@click.option("-o", "--out", metavar="OUT", help="Where it goes; - is standard output; beside the run if not given.")
+def results(run: str, form: "Form", out: str | None) -> None:
+    """Write a row for each grade: the case, its trial, every metric, what was expected and made, its faults as words, what it took. In CSV,
+    a text that a spreadsheet would take for a formula begins with an apostrophe.
+
+    \b
+    callmark export results runs/base --to csv
+    callmark export results runs/base --to parquet -o base.parquet
+    """
+    from callmark.reporting.safety import safe
+    from callmark.running.export_results import export_results
+    from callmark.running.runs import Run
+    from callmark.wording import counted
+
+    found = Run(run)
+    out = out or f"{found.folder.path.resolve() if found.folder.path.name in ('', '..') else found.folder.path}.{form}"
+    for file in found.folder.files():
+        refuse_same_file(file=file, out=out)
+    count = export_results(found, form, out)
+    if out != "-":
+        click.echo(f"{counted(count, 'row')} → {safe(out)}")

@@ -2,6 +2,7 @@
 
 import click
 
+from callmark.cli.reading import say
 from callmark.errors import BadInput
 
 NOT_MET = 1  # exit status
@@ -65,11 +66,15 @@ def command(
         baseline=baseline or configured.baseline,
         significant=significant or configured.significant,
     )
+    for option, given in (("--baseline", baseline), ("--significant", significant)):
+        if given and not gate.max_drop:
+            raise BadInput(f"{option} alone is no condition", "--max-drop METRIC=NUMBER says how much lower the run may be.")
     check(gate, found.info.metrics)
-    if baseline and not gate.max_drop:
-        raise BadInput("--baseline alone is no condition", "--max-drop METRIC=NUMBER says how much lower the run may be.")
-    comparison = compared([Run(gate.baseline), found])[0].comparison if gate.max_drop else None
-    verdicts = judge(gate, found.summary(detailed=False), comparison)
+    means = found.summary(detailed=False)
+    against = compared([Run(gate.baseline), found])[0] if gate.max_drop and means.scored else None
+    if against is not None and against.settings:
+        say(f"callmark: {found.folder} and {gate.baseline} were graded by other settings: {', '.join(against.settings)}.")
+    verdicts = judge(gate, means, against.comparison if against else None)
     if junit:
         write_lines(junit, written.junit(found.label, verdicts).rstrip("\n").encode().split(b"\n"))
     if summary:

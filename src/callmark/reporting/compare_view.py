@@ -14,6 +14,7 @@ from callmark.running.comparing import Against
 from callmark.wording import counted
 
 _NAME = 60
+_LINE = 300
 _TOOLS = 5
 _CASES = 5
 _SURE = 0.001
@@ -50,7 +51,8 @@ def _show(console: Console, against: Against) -> None:
     _tools(console, found)
     console.print(Text(verdict(found), style="bold"), soft_wrap=True)
     if found.needed is not None:
-        console.print(Text(f"A difference of {share(SMALL)} would need about {_round(found.needed)} cases to be seen.", style="dim"))
+        small = f"{SMALL:g}".lstrip("0")
+        console.print(Text(f"A difference of {small} would need about {_round(found.needed)} cases to be seen.", style="dim"))
 
 
 def verdict(found: Comparison) -> str:
@@ -68,6 +70,10 @@ def _left_out(against: Against) -> list[str]:
     lines = []
     if against.common:
         lines.append("their datasets are not the same: cases are paired by their ids")
+    if against.settings:
+        lines.append(f"they were graded by other settings ({', '.join(against.settings)}): callmark grade RUN grades one again")
+    if against.unmatched:
+        lines.append(f"only one of them was graded by {one_line(', '.join(against.unmatched), _LINE)}")
     for name, only, errors in (
         (against.first, found.only_first, found.errors_first),
         (against.second, found.only_second, found.errors_second),
@@ -124,9 +130,14 @@ def _faults(console: Console, found: Comparison) -> None:
     made = table("  faults that differ", "", "", "", "")
     made.columns[0].header_style = "bold"
     for fault in differing:
-        counts = (f"{fault.before:,.4g}", Text("→", style="dim"), f"{fault.after:,.4g}")
+        counts = (_count(fault.before), Text("→", style="dim"), _count(fault.after))
         made.add_row(f"    {fault.kind.replace('_', ' ')}", *counts, Text(chance(fault.p), style="dim"))
     console.print(made)
+
+
+def _count(number: float) -> str:
+    """How often; the mean over trials may be a fraction."""
+    return f"{number:,.0f}" if number == round(number) else f"{number:,.1f}"
 
 
 def _tools(console: Console, found: Comparison) -> None:

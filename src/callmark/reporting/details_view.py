@@ -14,6 +14,7 @@ from callmark.analysis.readings import Reading
 from callmark.reporting.grade_view import share
 from callmark.reporting.safety import one_line
 from callmark.reporting.terminal import bar, table
+from callmark.wording import counted
 
 _NAME = 40
 _VALUE = 40
@@ -74,11 +75,12 @@ def _confusion(console: Console, confusion: Confusion) -> None:
     calling = confusion.calling
     lines = []
     if calling.none_due:
-        lines.append(f"no call was due in {calling.none_due:,} cases, it called something in {calling.called_anyway:,}")
+        lines.append(f"no call was due in {counted(calling.none_due, 'case')}, it called something in {calling.called_anyway:,}")
     if calling.called_nothing:
-        lines.append(f"a call was due in {calling.due:,} cases, it called nothing in {calling.called_nothing:,}")
+        lines.append(f"a call was due in {counted(calling.due, 'case')}, it called nothing in {calling.called_nothing:,}")
     if calling.more or calling.fewer:
-        lines.append(f"too many calls in {calling.more:,} cases ({calling.too_many:,}), too few in {calling.fewer:,} ({calling.too_few:,})")
+        more = f"too many calls in {counted(calling.more, 'case')} ({calling.too_many:,})"
+        lines.append(f"{more}, too few in {calling.fewer:,} ({calling.too_few:,})")
     for line in lines:
         console.print(Text(f"    {line}", style="dim"), soft_wrap=True)
 
@@ -121,7 +123,7 @@ def _readings(console: Console, said: Sequence[Reading]) -> None:
     for reading in said:
         console.print(Text.assemble("    ", (one_line(reading.of, _NAME), "bold"), f": {one_line(reading.says, 300)}"), soft_wrap=True)
         for check in reading.check_first:
-            console.print(Text(f"      check that {one_line(check, 200)}", style="dim"), soft_wrap=True)
+            console.print(Text(f"      check first: {one_line(check, 200)}", style="dim"), soft_wrap=True)
 
 
 def _titled(console: Console, made: Table) -> None:

@@ -11,17 +11,17 @@ from callmark.analysis.gate import Verdict, headline
 from callmark.reporting.safety import one_line
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~])")
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 
 
 def junit(run: str, verdicts: Sequence[Verdict]) -> str:
-    """A test suite with a test for each condition; one that is not met is a failure with its numbers."""
+    """A test suite with a test for each condition, by a name of its own; one that is not met is a failure with its numbers."""
     failed = sum(not verdict.met for verdict in verdicts)
     counts = f'tests="{len(verdicts)}" failures="{failed}" errors="0" skipped="0"'
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="callmark gate" {counts} time="0">']
     lines.append(f'  <testsuite name={_quoted(run)} {counts} time="0">')
     for verdict in verdicts:
-        case = f'    <testcase classname="callmark.gate" name={_quoted(verdict.name)} time="0"'
+        case = f'    <testcase classname="callmark.gate" name={_quoted(f"{verdict.condition} {verdict.name}")} time="0"'
         if verdict.met:
             lines.append(f"{case}><system-out>{_text(verdict.said)}</system-out></testcase>")
         else:

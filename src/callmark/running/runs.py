@@ -1,9 +1,11 @@
 """A run that was graded, to look at again: what it says of itself, its grades one by one, and what they come to.
 
-A folder that is no run, or whose grades are not there yet, raises `BadInput`; a line of grades that cannot be read names itself.
+A folder that is no run, or whose grades are not there yet, raises `BadInput`; a line of grades that cannot be read, or has other metrics
+than the run, names itself.
 """
 
 from collections.abc import Iterator
+from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,14 +59,19 @@ class Run:
 
     def grades(self) -> Iterator[Graded]:
         """Its grades, in the order of the cases."""
+        metrics = [*self.info.metrics]
         with Path(self.folder.file(GRADES)).open("rb", buffering=_BUFFER) as lines:
             for number, line in enumerate(lines, 1):
                 try:
-                    yield read_grade(line)
+                    grade = read_grade(line)
                 except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                    raise BadInput(
-                        f"{self.folder}/{GRADES}, line {number} cannot be read: {error}", f"callmark grade {self.folder} makes it anew."
-                    ) from None
+                    raise self._broken(number, f"cannot be read: {error}") from None
+                if not grade.error and [*grade.metrics] != metrics:
+                    raise self._broken(number, "has other metrics than the run")
+                yield grade
+
+    def _broken(self, number: int, why: str) -> BadInput:
+        return BadInput(f"{self.folder}/{GRADES}, line {number:,} {why}", f"callmark grade {self.folder} makes it anew.")
 
     def summary(self, *, detailed: bool = True) -> Summary:
         """What its grades come to, every metric with its interval."""
@@ -78,16 +85,27 @@ class Run:
         return (result_row(grade, self.info.metrics) for grade in self.grades())
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """`rows()` as a table of pandas, where that is installed."""
-        import pandas
-
-        return pandas.DataFrame(list(self.rows()))
+        """`rows()` as a table of pandas; `BadInput` where that is not installed."""
+        return _installed("pandas").DataFrame(self._columns())
 
     def to_polars(self) -> "polars.DataFrame":
-        """`rows()` as a table of polars, where that is installed."""
-        import polars
+        """`rows()` as a table of polars; `BadInput` where that is not installed."""
+        return _installed("polars").DataFrame(self._columns(), infer_schema_length=None)
 
-        return polars.DataFrame(list(self.rows()), infer_schema_length=None)
+    def _columns(self) -> dict[str, list[Any]]:
+        """The rows turned on their side, which takes a third of the memory; of no rows the empty columns."""
+        columns: dict[str, list[Any]] = {name: [] for name in result_row(Graded(""), self.info.metrics)}
+        for row in self.rows():
+            for name, value in row.items():
+                columns[name].append(value)
+        return columns
+
+
+def _installed(library: str) -> Any:
+    try:
+        return import_module(library)
+    except ImportError:
+        raise BadInput(f"{library} is not installed", f"pip install {library}; or Run.rows() gives the rows as they are.") from None
 
 
 def result_row(grade: Graded, metrics: tuple[str, ...]) -> dict[str, Any]:

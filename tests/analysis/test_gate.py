@@ -1,0 +1,147 @@
+"""Conditions that a run must meet."""
+
+import pytest
+
+from callmark.analysis.compare import compare
+from callmark.analysis.gate import Gate, Verdict, bounds_of, check, headline, judge
+from callmark.analysis.summary import summarise
+from callmark.errors import BadInput
+from callmark.grading.grader import Graded
+from tests.graded_runs import METRICS, failed, right, some, wrong
+
+
+def judged(gate: Gate, grades: list[Graded], baseline: list[Graded] | None = None) -> list[Verdict]:
+    return judge(gate, summarise(grades), compare(baseline, grades) if baseline is not None else None)
+
+
+@pytest.mark.parametrize(
+    "bound, right_of_40, met, said",
+    [
+        (0.5, 20, True, ".5 ≥ .5"),
+        (0.5, 21, True, ".525 ≥ .5"),
+        (0.5, 19, False, ".475 < .5"),
+        (1.0, 40, True, "1 ≥ 1"),
+        (0.0, 0, True, "0 ≥ 0"),
+        (0.8125, 33, True, ".825 ≥ .8125"),
+        (0.8251, 33, False, ".825 < .8251"),
+    ],
+)
+def test_a_metric_is_at_least_so_much(bound: float, right_of_40: int, met: bool, said: str) -> None:
+    assert judged(Gate(min={"call.score": bound}), some(right_of_40)) == [Verdict("min", "call.score", met, said)]
+
+
+def with_score(score: float) -> list[Graded]:
+    return [Graded("c", metrics={"call.score": score})]
+
+
+@pytest.mark.parametrize(
+    "score, bound, met, said",
+    [
+        (0.9, 0.9 + 1e-12, True, ".9 ≥ .9"),  # what rounding costs is no failure
+        (0.1 + 0.2, 0.3, True, ".3 ≥ .3"),
+        (0.89996, 0.9, False, ".89996 < .9"),  # never `.9 < .9`
+        (0.99999, 1.0, False, ".99999 < 1"),
+        (0.81229, 0.8122, True, ".8123 ≥ .8122"),  # never `.812 ≥ .8122`
+        (0.00001, 0.0, True, ".00001 ≥ 0"),
+    ],
+)
+def test_numbers_have_as_many_places_as_tell_them_from_their_bound(score: float, bound: float, met: bool, said: str) -> None:
+    assert judged(Gate(min={"call.score": bound}), with_score(score)) == [Verdict("min", "call.score", met, said)]
+
+
+def test_a_suite_of_ones_own_may_go_beyond_one_and_below_nought() -> None:
+    gate = Gate(min={"my.points": 12.5, "my.debt": -0.25})
+    check(gate, ("my.points", "my.debt"))
+    grades = [Graded("c", metrics={"my.points": 1234.5, "my.debt": -0.5})]
+    assert [one.said for one in judged(gate, grades)] == ["1234.5 ≥ 12.5", "-.5 < -.25"]
+
+
+@pytest.mark.parametrize(
+    "bound, significant, after, met, said",
+    [
+        (0.02, False, 39, True, ".975, was .95"),
+        (0.0, False, 38, True, ".95, was .95"),
+        (0.05, False, 36, True, ".9, was .95"),
+        (0.02, False, 36, False, ".9, was .95: lower by .05, at most .02"),
+        (0.02, True, 36, True, ".9, was .95: lower by .05, at most .02, but within noise"),
+        (0.02, True, 20, False, ".5, was .95: lower by .45, at most .02"),
+    ],
+)
+def test_a_metric_is_not_lower_than_it_was(bound: float, significant: bool, after: int, met: bool, said: str) -> None:
+    gate = Gate(max_drop={"call.score": bound}, baseline="base", significant=significant)
+    assert judged(gate, some(after), some(38)) == [Verdict("max_drop", "call.score", met, said)]
+
+
+def test_a_drop_is_of_the_cases_that_both_have() -> None:
+    """The run as a whole is worse, as it has cases that are harder: on those of the baseline it is as it was."""
+    gate = Gate(max_drop={"call.score": 0.0}, baseline="base")
+    assert judged(gate, [*some(20), *(wrong(f"hard{n}") for n in range(40))], some(20))[0].met
+
+
+def test_what_only_one_run_has_is_not_met() -> None:
+    grades, before = some(20), some(20)
+    for one in before:
+        del one.metrics["call.pass"]
+    gate = Gate(max_drop={"call.pass": 0.1}, baseline="base")
+    assert judged(gate, grades, before) == [
+        Verdict("max_drop", "call.pass", False, "not measured in both, a drop of at most .1 was allowed")
+    ]
+
+
+@pytest.mark.parametrize("most, met, said", [(2, True, "2, at most 2"), (1200, True, "2, at most 1,200"), (1, False, "2 > 1")])
+def test_so_many_errors_at_most(most: int, met: bool, said: str) -> None:
+    grades = [right("a"), failed("b"), failed("c")]
+    assert judged(Gate(max_errors=most), grades) == [Verdict("max_errors", "errors", met, said)]
+
+
+@pytest.mark.parametrize("grades", [[], [failed("a"), failed("b")]], ids=["none", "errors"])
+@pytest.mark.parametrize(
+    "gate",
+    [Gate(min={"call.score": 0.0}), Gate(max_errors=9), Gate(max_drop={"call.score": 1.0}, baseline="base")],
+    ids=["min", "errors", "drop"],
+)
+def test_a_run_with_no_scored_case_never_passes(gate: Gate, grades: list[Graded]) -> None:
+    first, *others = judged(gate, grades)
+    assert first == Verdict("scored", "scored cases", False, "none: there is nothing to judge by")
+    assert [one.met for one in others] == [gate.max_errors is not None]
+    assert headline([first, *others]) == f"{sum(one.met for one in others)} of 2 conditions met"
+
+
+@pytest.mark.parametrize(
+    "gate, sentence",
+    [
+        (Gate(), "the gate has no condition: it would let everything through"),
+        (Gate(baseline="base"), "the gate has no condition: it would let everything through"),
+        (Gate(min={"call.scor": 0.5}), "no metric called 'call.scor'. Did you mean call.score?"),
+        (Gate(min={"xyz": 0.5}), "no metric called 'xyz'"),
+        (Gate(max_drop={"schema.overall": 0.5}, baseline="base"), "no metric called 'schema.overall'"),
+        (Gate(max_drop={"call.score": 0.5}), "--max-drop needs something to drop from"),
+        (Gate(max_drop={"call.score": -0.1}, baseline="base"), "--max-drop call.score=-0.1: a drop is 0 or more"),
+        (Gate(max_drop={"call.score": 2.0}, baseline="base"), "--max-drop call.score=2: call.score goes from 0 to 1"),
+        (Gate(min={"call.score": 90.0}), "--min call.score=90: call.score goes from 0 to 1"),
+        (Gate(min={"call.score": -0.5}), "--min call.score=-0.5: call.score goes from 0 to 1"),
+        (Gate(min={"call.score": float("nan")}), "--min call.score=nan: a number was expected"),
+        (Gate(max_drop={"call.score": float("inf")}, baseline="base"), "--max-drop call.score=inf: a number was expected"),
+        (Gate(max_errors=-1), "--max-errors is -1, 0 or more was expected"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_no_run_could_be_judged_by_is_refused(gate: Gate, sentence: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        check(gate, METRICS)
+    assert str(refused.value) == sentence
+
+
+@pytest.mark.parametrize(
+    "text", ["call.score", "call.score=", "=0.9", " =0.9", "call.score=high", "call.score=0,9", "call.score=nan", "call.score=-inf", ""]
+)
+def test_a_bound_that_is_none(text: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        bounds_of([text], "min")
+    assert str(refused.value) == f"--min {text} is not METRIC=NUMBER"
+
+
+def test_bounds_are_names_and_numbers() -> None:
+    assert bounds_of(["call.score=0.9", " call.pass = .5 "], "min") == {"call.score": 0.9, "call.pass": 0.5}
+    with pytest.raises(BadInput, match="--max-drop is given twice for call.score"):
+        bounds_of(["call.score=0.9", "call.score=0.8"], "max-drop")

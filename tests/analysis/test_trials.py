@@ -1,0 +1,85 @@
+"""pass@k, pass^k and consistency; against the counting of every choice of k trials (docs/metrics.md, section 11)."""
+
+from itertools import combinations
+from statistics import fmean
+
+import pytest
+
+from callmark.analysis.trials import Consistency, Passes, trials
+from callmark.errors import BadInput
+from callmark.grading.grader import Graded
+
+
+def grade(case: str, trial: int, outcome: float | str, group: str | None = None) -> Graded:
+    """A trial that passed or not; a text is an error."""
+    if isinstance(outcome, str):
+        return Graded(case, trial, outcome, group=group)
+    return Graded(case, trial, metrics={"call.score": outcome, "call.pass": outcome}, group=group)
+
+
+def grades(outcomes: dict[str, list[int]]) -> list[Graded]:
+    return [grade(case, trial, float(one)) for case, each in outcomes.items() for trial, one in enumerate(each)]
+
+
+@pytest.mark.parametrize(
+    "outcomes",
+    [
+        {"a": [1]},
+        {"a": [0, 1, 1, 0, 1], "b": [1, 1, 1, 1, 1], "c": [0, 0, 0, 0, 0]},
+        {"a": [0, 1, 1], "b": [1], "c": [0, 0, 0, 1, 0, 1], "d": [1, 0]},
+    ],
+)
+def test_pass_at_k_and_pass_to_the_k_are_what_every_choice_of_k_trials_gives(outcomes: dict[str, list[int]]) -> None:
+    found = trials(grades(outcomes))
+    assert [one.k for one in found.passes] == list(range(1, max(map(len, outcomes.values())) + 1))
+    for one in found.passes:
+        enough = [each for each in outcomes.values() if len(each) >= one.k]
+        assert one.any == pytest.approx(fmean(fmean(any(chosen) for chosen in combinations(each, one.k)) for each in enough))
+        assert one.every == pytest.approx(fmean(fmean(all(chosen) for chosen in combinations(each, one.k)) for each in enough))
+        assert (one.cases, one.left_out) == (len(enough), len(outcomes) - len(enough))
+
+
+def test_no_grades_at_all() -> None:
+    found = trials([])
+    assert (found.cases, found.errors, found.passes) == (0, 0, [])
+    assert found.over_trials == found.over_groups == Consistency(0, 0, None)
+
+
+def test_errors_are_no_trials() -> None:
+    found = trials([grade("a", 0, 1.0), grade("a", 1, "HTTP 503"), grade("a", 2, 0.0), grade("b", 0, "HTTP 503")])
+    assert (found.cases, found.errors) == (1, 1)
+    assert found.passes == [Passes(1, 0.5, 0.5, 1, 0), Passes(2, 1.0, 0.0, 1, 0)]
+
+
+@pytest.mark.parametrize("first, last, passes", [(0.0, 1.0, [1.0]), (1.0, 0.0, [0.0]), ("HTTP 503", 1.0, [1.0]), (1.0, "HTTP 503", [])])
+def test_of_two_lines_for_one_trial_the_last_counts(first: float | str, last: float | str, passes: list[float]) -> None:
+    assert [one.any for one in trials([grade("a", 0, first), grade("a", 0, last)]).passes] == passes
+
+
+def test_a_trial_passes_only_where_the_metric_is_one() -> None:
+    assert trials([grade("a", 0, 0.5)], passed="call.score").passes[0].any == 0.0
+
+
+def test_a_case_is_consistent_when_every_trial_has_the_same_outcome_and_one_trial_says_nothing() -> None:
+    found = trials(grades({"a": [1, 1], "b": [0, 0, 0], "c": [1, 0, 1], "d": [1]}))
+    assert found.over_trials == Consistency(2, 3, 2 / 3)
+
+
+def test_a_group_is_consistent_when_all_its_cases_have_the_same_outcome_and_one_case_is_no_group() -> None:
+    found = trials(
+        [
+            *(grade("a", trial, 1.0, "refund") for trial in range(2)),
+            grade("b", 0, 1.0, "refund"),
+            grade("c", 0, 1.0, "return"),
+            grade("d", 0, 0.0, "return"),
+            grade("e", 0, 1.0, "alone"),
+            grade("f", 0, "HTTP 503", "alone"),
+            grade("g", 0, 0.0),
+        ]
+    )
+    assert found.over_groups == Consistency(1, 2, 0.5)
+
+
+def test_a_metric_that_is_not_there_is_refused_with_the_nearest() -> None:
+    with pytest.raises(BadInput, match=r"no metric called 'call.pas' in the grade of case 'a'. Did you mean call.pass?"):
+        trials([grade("a", 0, 1.0)], passed="call.pas")

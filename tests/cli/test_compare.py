@@ -1,0 +1,239 @@
+"""`callmark compare`: what people see, what machines get, what is refused."""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import callmark
+from callmark import ModelSettings
+from callmark.analysis.compare import Comparison
+from callmark.grading.suites import Settings
+from callmark.models.scripted import RATES
+from callmark.running.comparing import compared
+from callmark.running.runs import Run
+from tests.conftest import Cli
+from tests.graded_runs import failed, make_run, right, some, wrong
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with two runs of forty cases, half and most of them right."""
+    monkeypatch.chdir(tmp_path)
+    make_run(tmp_path / "base", some(20))
+    make_run(tmp_path / "tuned", some(38))
+    return tmp_path
+
+
+def test_a_run_is_held_against_another(cli: Cli, here: Path) -> None:
+    done = cli("compare", "base", "tuned")
+    assert (done.status, done.err) == (0, "")
+    head, score = (" ".join(line.split()) for line in done.out.splitlines()[:2])
+    assert head == "tuned against base · 40 common cases"
+    assert score == "call.score .500 → .950 +.450 [+.300, +.600] p < .001"
+    assert "fixed 18 · broken 0 · both right 20 · both wrong 2" in done.out
+    assert "    fixed: c20, c21, c22, c23, c24, …\n" in done.out
+    assert "no call 20 → 2 p < .001" in " ".join(done.out.split())
+    assert "  fixed most: f (18 of 40)\n" in done.out
+    assert "call.score: better by .450.\n" in done.out
+    assert "A difference of .03 would need about 2,200 cases to be seen.\n" in done.out
+
+
+def test_what_is_within_noise_is_said_plainly(cli: Cli, here: Path) -> None:
+    make_run(here / "almost", [*some(38)[:-1], right("c39")])
+    done = cli("compare", "tuned", "almost")
+    assert "call.score: within noise.\n" in done.out
+    assert "faults that differ" not in done.out
+
+
+def test_machines_get_everything(cli: Cli, here: Path) -> None:
+    (one,) = json.loads(cli("compare", "base", "tuned", "--json").out)
+    assert (one["first"], one["second"], one["common"], one["settings"], one["unmatched"]) == ("base", "tuned", False, [], [])
+    found = one["comparison"]
+    assert (found["cases"], len(found["fixed"]), found["broken"]) == (40, 18, [])
+    assert found["metrics"]["call.score"].keys() == {"before", "after", "difference", "low", "high", "p", "noise"}
+    assert found["metrics"]["call.score"]["difference"] == pytest.approx(0.45)
+    assert found["faults"] == [{"kind": "no_call", "before": 20.0, "after": 2.0, "p": pytest.approx(0.0001, abs=1e-4), "noise": False}]
+    assert found["tools"] == [{"tool": "f", "n": 40, "before": 0.5, "after": 0.95, "fixed": 18, "broken": 0}]
+
+
+def test_several_runs_are_held_against_the_first(cli: Cli, here: Path) -> None:
+    make_run(here / "worse", some(2))
+    done = cli("compare", "base", "tuned", "worse")
+    assert [line for line in done.out.splitlines() if " against " in line] == [
+        "tuned against base · 40 common cases",
+        "worse against base · 40 common cases",
+    ]
+    assert "call.score: worse by .450." in done.out
+    assert "p-values are adjusted for the number of runs (Holm)" in done.out
+
+
+def test_what_is_left_out_is_said(cli: Cli, here: Path) -> None:
+    make_run(here / "few", [failed("c0"), failed("c1"), *some(38)[2:30], right("new")])
+    done = cli("compare", "base", "few")
+    assert "few against base · 28 common cases\n" in done.out
+    for line in ("10 cases only in base, left out", "1 case only in few, left out", "2 errors in few, left out"):
+        assert f"  {line}\n" in done.out
+
+
+def test_runs_of_different_cases_are_refused_and_with_common_paired_and_said(cli: Cli, here: Path) -> None:
+    make_run(here / "other", some(38, of=50), digest="two")
+    refused = cli("compare", "base", "other")
+    assert (refused.status, refused.out) == (2, "")
+    assert refused.err == (
+        "callmark: base and other are runs of different cases (one.jsonl, two.jsonl).\n"
+        "callmark compare --common compares the cases whose ids both have.\n"
+    )
+    done = cli("compare", "base", "other", "--common")
+    assert done.status == 0
+    assert "other against base · 40 common cases\n  their datasets are not the same: cases are paired by their ids\n" in done.out
+    assert "  10 cases only in other, left out\n" in done.out
+    assert json.loads(cli("compare", "base", "other", "--common", "--json").out)[0]["common"] is True
+
+
+def test_runs_that_were_graded_differently_are_compared_in_what_both_have_and_it_is_said(cli: Cli, here: Path) -> None:
+    more = some(38)
+    for one in more:
+        one.metrics["schema.overall"] = 1.0
+    both = Settings(suites=("call", "schema"), threshold=0.8)
+    make_run(here / "more", more, metrics=("call.score", "call.pass", "schema.overall"), settings=both)
+    done = cli("compare", "base", "more")
+    assert "  they were graded by other settings (threshold): callmark grade RUN grades one again\n" in done.out
+    assert "  only one of them was graded by schema.overall\n" in done.out
+    assert "call.score: better by .450." in done.out
+
+
+def test_a_headline_that_one_lacks_is_said(cli: Cli, here: Path) -> None:
+    grades = some(20)
+    for one in grades:
+        del one.metrics["call.score"]
+    make_run(here / "passes", grades, metrics=("call.pass",))
+    assert "call.score was not measured in both." in cli("compare", "base", "passes").out
+
+
+def test_two_runs_of_one_name_are_told_apart_by_their_folders(cli: Cli, here: Path) -> None:
+    make_run(here / "later" / "base", some(38))
+    assert "later/base against base · 40 common cases" in cli("compare", "base", "later/base").out
+
+
+def test_a_name_cannot_steer_the_terminal(cli: Cli, here: Path) -> None:
+    make_run(here / "evil", some(38), name="[red]x\x1b[2J\n" + "y" * 200)
+    done = cli("compare", "base", "evil")
+    assert done.out.startswith("[red]x\\x1b[2J yyy")
+    assert "\x1b" not in done.out
+    assert len(done.out.splitlines()[0]) < 120
+
+
+@pytest.mark.parametrize(
+    "runs, said",
+    [
+        ([], "callmark: no run was given, two or more were expected.\n"),
+        (["base"], "callmark: 1 run was given, two or more were expected.\n"),
+        (["base", "base"], "callmark: base is given twice: a run does not differ from itself.\n"),
+        (["base", "tuned", "./tuned/"], "callmark: tuned is given twice: a run does not differ from itself.\n"),
+        (["base", "nowhere"], "callmark: nowhere is no run: there is no run.json in it.\n"),
+        (["base", "."], "callmark: . is no run: there is no run.json in it.\nIt holds the runs base, bent, empty, errors, lines"),
+        (["base", "base/run.json"], "callmark: base/run.json/run.json cannot be read: Not a directory.\n"),
+        (["base", "bent"], "callmark: bent/run.json cannot be read: Object missing required field `name`.\n"),
+        (["base", "ungraded"], "callmark: ungraded has not been graded yet.\ncallmark grade ungraded does it.\n"),
+        (
+            ["base", "lines"],
+            "callmark: lines/grades.jsonl, line 2 cannot be read: Input data was truncated.\ncallmark grade lines makes it anew.\n",
+        ),
+        (
+            ["base", "metrics"],
+            "callmark: metrics/grades.jsonl, line 1 has other metrics than the run.\ncallmark grade metrics makes it anew.\n",
+        ),
+        (["base", "other"], "callmark: no case is scored in both base and other: 40 cases only in base, 1 case only in other.\n"),
+        (["base", "errors"], "callmark: no case is scored in both base and errors: 39 cases only in base, 1 error in errors.\n"),
+        (["empty", "base"], "callmark: no case is scored in both empty and base: 40 cases only in base.\n"),
+        (["base", "schema"], "callmark: base and schema have no metric in common.\nGrade both by the same suites.\n"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_cannot_be_compared_is_said(cli: Cli, here: Path, runs: list[str], said: str) -> None:
+    make_run(here / "bent", some(1)).joinpath("run.json").write_text("{}")
+    make_run(here / "ungraded", None)
+    with make_run(here / "lines", [right("c0")]).joinpath("grades.jsonl").open("a") as grades:
+        grades.write('{"case": "c1", "met')
+    make_run(here / "metrics", some(1), metrics=("call.score",))
+    make_run(here / "other", [right("x")])
+    make_run(here / "errors", [failed("c0")])
+    make_run(here / "empty", [])
+    foreign = wrong("c0")
+    foreign.metrics.clear()
+    foreign.metrics["schema.overall"] = 0.0
+    make_run(here / "schema", [foreign], metrics=("schema.overall",))
+    done = cli("compare", *runs)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith(said)
+
+
+TRIALS = 6
+
+
+@pytest.fixture(scope="module")
+def scripted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
+    """Imitations at the hotel's decision points, each asked several times; `again` is the hasty one with other dice."""
+    folder = tmp_path_factory.mktemp("scripted")
+    hotel = folder / "hotel.jsonl"
+    rows = [json.loads(line) for line in (files("callmark.demo") / "hotel.jsonl").read_text(encoding="utf-8").splitlines()]
+    hotel.write_text("".join(json.dumps(row) + "\n" for row in rows if usable(row)), encoding="utf-8")
+    found = {}
+    for name, kind, seed in (
+        ("perfect", "perfect", 1),
+        ("hasty", "hasty", 1),
+        ("again", "hasty", 2),
+        ("forgetful", "forgetful", 1),
+    ):
+        model = ModelSettings(model=f"scripted:{kind}", params={"seed": seed})
+        callmark.run(hotel, model, trials=TRIALS, out=str(folder), name=name)
+        found[name] = Run(folder / name)
+    return found
+
+
+def usable(row: dict[str, Any]) -> bool:
+    """Whether every call of the row can be read: the demo's dataset has one of each flaw."""
+    try:
+        return all(json.loads(call["function"]["arguments"]) for message in row["messages"] for call in message.get("tool_calls") or ())
+    except ValueError:
+        return False
+
+
+def against(first: Run, second: Run) -> Comparison:
+    return compared([first, second])[0].comparison
+
+
+def test_a_model_with_known_faults_is_found_out_and_they_are_named(scripted: dict[str, Run]) -> None:
+    found = against(scripted["perfect"], scripted["hasty"])
+    score = found.metrics["call.score"]
+    assert score.before == 1
+    assert not score.noise
+    assert score.low is not None
+    assert score.high is not None
+    rates = RATES["hasty"]
+    cost = rates["wrong_tool"] + rates["malformed_call"] + (rates["wrong_value"] + rates["extra_argument"]) / 2
+    assert score.low < -cost < score.high
+    named = {fault.kind for fault in found.faults if not fault.noise}
+    assert {"wrong_value", "wrong_tool"} <= named <= set(rates)
+
+
+def test_two_models_that_score_alike_are_told_apart_by_their_faults(scripted: dict[str, Run], cli: Cli) -> None:
+    found = against(scripted["hasty"], scripted["forgetful"])
+    more = {fault.kind for fault in found.faults if not fault.noise and fault.after > fault.before}
+    fewer = {fault.kind for fault in found.faults if not fault.noise and fault.after < fault.before}
+    assert more == {"no_call", "missing_argument"}
+    assert {"wrong_value", "wrong_tool"} <= fewer <= set(RATES["hasty"])
+    shown = cli("compare", scripted["hasty"].folder.path, scripted["forgetful"].folder.path).out
+    differing = shown.partition("faults that differ")[2]
+    assert all(kind.replace("_", " ") in differing for kind in more | fewer)
+
+
+def test_the_same_model_twice_is_within_noise(scripted: dict[str, Run], cli: Cli) -> None:
+    found = against(scripted["hasty"], scripted["again"])
+    assert found.fixed != found.broken  # the dice were others
+    assert all(change.noise for change in found.metrics.values())
+    assert all(fault.noise for fault in found.faults)
+    assert "call.score: within noise." in cli("compare", scripted["hasty"].folder.path, scripted["again"].folder.path).out

@@ -1,0 +1,98 @@
+"""The verdicts of a gate as JUnit XML and as Markdown."""
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+import xmlschema
+from junitparser import Failure, JUnitXml, TestCase, TestSuite
+
+from callmark.analysis.gate import Verdict
+from callmark.reporting.junit import junit, markdown
+
+SCHEMA = xmlschema.XMLSchema(Path(__file__).parents[1] / "junit.xsd")
+VERDICTS = [
+    Verdict("min", "call.score", False, ".784 < .8"),
+    Verdict("max_drop", "call.score", True, ".784, was .742"),
+    Verdict("max_errors", "errors", True, "0, at most 0"),
+]
+HOSTILE = [
+    '"><testcase name="x"/>',
+    "]]><!--",
+    "a&b <&amp;> 'quoted' \"twice\"",
+    "tab\tline\nreturn\rend",
+    "\x00\x07\x1b[2J\x7f\x85",
+    "\ud800 \udfff",
+    "\ufffe\uffff",
+    "名前 \U0001f600 \u202e\u200b",
+    "",
+    "| a | [b](http://c) `d` *e* <script>",
+]
+
+
+def cases(text: str) -> list[TestCase]:
+    """The tests, as junitparser reads them."""
+    (suite,) = JUnitXml.fromstring(text.encode())
+    assert isinstance(suite, TestSuite)
+    return list(suite)
+
+
+def test_the_report_is_valid_and_says_every_condition() -> None:
+    text = junit("tuned", VERDICTS)
+    SCHEMA.validate(text)
+    root = ElementTree.fromstring(text.encode())
+    for element in (root, root[0]):
+        assert {name: element.get(name) for name in ("tests", "failures", "errors")} == {"tests": "3", "failures": "1", "errors": "0"}
+    assert root[0].get("name") == "tuned"
+    first, *others = cases(text)
+    assert [(one.classname, one.name, one.is_passed) for one in (first, *others)] == [
+        ("callmark.gate", "min call.score", False),
+        ("callmark.gate", "max_drop call.score", True),
+        ("callmark.gate", "max_errors errors", True),
+    ]
+    (failure,) = first.result
+    assert isinstance(failure, Failure)
+    assert (failure.message, failure.text, failure.type) == (".784 < .8", ".784 < .8", "gate")
+    assert others[0].system_out == ".784, was .742"
+
+
+@pytest.mark.parametrize(
+    "text", [junit("x", VERDICTS).replace('tests="3"', 'tests="three"'), "<testsuites/>", junit("x", VERDICTS[:1] * 2)]
+)
+def test_the_schema_refuses_what_is_no_report(text: str) -> None:
+    assert not SCHEMA.is_valid(text)
+
+
+@pytest.mark.parametrize("hostile", HOSTILE, ids=ascii)
+@pytest.mark.parametrize("met", [True, False])
+def test_whatever_a_run_is_called_the_report_stays_one(hostile: str, met: bool) -> None:
+    text = junit(hostile, [Verdict("min", hostile, met, hostile)])
+    SCHEMA.validate(text)
+    root = ElementTree.fromstring(text.encode())
+    assert [element.tag for element in root.iter()] == ["testsuites", "testsuite", "testcase", "system-out" if met else "failure"]
+    (case,) = cases(text)
+    assert case.is_passed is met
+    if hostile.isprintable():
+        assert (root[0].get("name"), case.name) == (hostile, f"min {hostile}")
+
+
+def test_what_xml_cannot_hold_is_written_out() -> None:
+    (case,) = cases(junit("x", [Verdict("min", "\x00\x1b\ud800\uffff", True, "")]))
+    assert case.name == r"min \u0000\u001b\ud800\uffff"
+
+
+def test_the_summary_is_a_heading_and_a_table() -> None:
+    assert markdown("tuned", VERDICTS) == (
+        "### ❌ callmark gate: tuned\n\n2 of 3 conditions met.\n\n| | condition | |\n|---|---|---|\n"
+        "| ✗ | call.score | .784 \\< .8 |\n| ✓ | call.score | .784, was .742 |\n| ✓ | errors | 0, at most 0 |\n"
+    )
+    assert markdown("tuned", VERDICTS[1:]).startswith("### ✅ callmark gate: tuned\n\n2 of 2 conditions met.\n")
+
+
+@pytest.mark.parametrize("hostile", HOSTILE, ids=ascii)
+def test_whatever_a_run_is_called_the_summary_has_its_lines_and_columns(hostile: str) -> None:
+    lines = markdown(hostile, [Verdict("min", hostile, True, hostile)]).encode().decode().split("\n")
+    assert len(lines) == 8
+    assert lines[6].replace("\\\\", "").replace("\\|", "").count("|") == 4
+    for letter in "<[`*":
+        assert f"{letter}" not in lines[6].replace(f"\\{letter}", "")
