@@ -6,6 +6,7 @@
     callmark.write(callmark.expand(dataset), "eval.jsonl")
     callmark.grade(expected_calls, made_calls, tools=tools)
     callmark.run("eval.jsonl", ["openai:gpt-4.1-mini", "vllm:tuned@http://localhost:8000"])
+    callmark.compare("runs/base", "runs/tuned")
 
 A name is imported when it is first used, so that `import callmark` costs next to nothing.
 """
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from callmark.formats import Dataset, load, write
     from callmark.grading.grade import Grade, grade
     from callmark.models.model import ModelSettings
+    from callmark.running.comparing import compare
     from callmark.running.run import run
+    from callmark.running.runs import Run
     from callmark.types import Call, Case, Conversation, Finding, Message, Tool
 
 _HOMES = {
@@ -32,7 +35,9 @@ _HOMES = {
     "callmark.formats": ("Dataset", "load", "write"),
     "callmark.grading.grade": ("Grade", "grade"),
     "callmark.models.model": ("ModelSettings",),
+    "callmark.running.comparing": ("compare",),
     "callmark.running.run": ("run",),
+    "callmark.running.runs": ("Run",),
     "callmark.types": ("Call", "Case", "Conversation", "Finding", "Message", "Tool"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -47,7 +52,9 @@ __all__ = [
     "Grade",
     "Message",
     "ModelSettings",
+    "Run",
     "Tool",
+    "compare",
     "expand",
     "grade",
     "lint",

@@ -5,7 +5,7 @@ from statistics import fmean
 
 import pytest
 
-from callmark.analysis.trials import Consistency, Passes, trials
+from callmark.analysis.trials import Consistency, Passes, TrialTally, trials
 from callmark.errors import BadInput
 from callmark.grading.grader import Graded
 
@@ -83,3 +83,29 @@ def test_a_group_is_consistent_when_all_its_cases_have_the_same_outcome_and_one_
 def test_a_metric_that_is_not_there_is_refused_with_the_nearest() -> None:
     with pytest.raises(BadInput, match=r"no metric called 'call.pas' in the grade of case 'a'. Did you mean call.pass?"):
         trials([grade("a", 0, 1.0)], passed="call.pas")
+
+
+def test_grades_that_come_one_by_one_give_the_same() -> None:
+    made = [
+        Graded(
+            f"c{case}",
+            trial,
+            "" if (case + trial) % 5 else "no answer",
+            {"call.pass": float((case * trial) % 3 == 0)},
+            group=f"g{case % 4}",
+        )
+        for case in range(12)
+        for trial in range(4)
+    ]
+    tally = TrialTally("call.pass")
+    for grade in made:
+        tally.add(grade)
+    assert tally.trials() == trials(made)
+
+
+def test_without_trials_and_groups_there_is_nothing_to_tell() -> None:
+    tally = TrialTally("call.pass")
+    for place in range(3):
+        tally.add(Graded(f"c{place}", 0, "", {"call.pass": 1.0}))
+    assert tally.trials() is None
+    assert TrialTally("call.pass").trials() is None

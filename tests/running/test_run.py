@@ -59,3 +59,12 @@ def test_what_is_said_inside_a_running_loop_is_said_outside_it(cases: Path) -> N
 
     with pytest.raises(BadInput, match="no-such-program-at-all"):
         asyncio.run(cell())
+
+
+def test_runs_are_compared_from_python(cases: Path) -> None:
+    callmark.run(cases, ["scripted:hasty", "scripted:perfect"], name="r", trials=3)
+    [found] = callmark.compare("runs/r-scripted-hasty", callmark.Run("runs/r-scripted-perfect"))
+    change = found.comparison.metrics["call.score"]
+    assert (change.after, change.noise) == (1, False)
+    assert found.comparison.broken == []
+    assert callmark.Run("runs/r-scripted-hasty").summary().details is not None

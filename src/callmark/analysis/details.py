@@ -12,6 +12,7 @@ from callmark.analysis.breakdowns import Breakdowns, BreakdownTally, Distributio
 from callmark.analysis.confusion import Confusion, ConfusionTally
 from callmark.analysis.functions import FunctionTable, FunctionTally
 from callmark.analysis.readings import Reading, readings
+from callmark.analysis.trials import Trials, TrialTally
 from callmark.grading.grader import Graded
 
 
@@ -23,19 +24,24 @@ class Details(Struct, frozen=True):
     confusion: Confusion
     functions: FunctionTable
     readings: list[Reading]
+    trials: Trials | None = None
 
 
 class DetailTally:
-    """Takes the grades that were scored, one by one."""
+    """Takes the grades one by one, errors too. A case has passed where the suite `call` says so; of scenarios, where `process` does."""
 
     def __init__(self, *, counted: Collection[str] = ()) -> None:
         self._parts = BreakdownTally()
         self._scores = ScoreTally()
         self._confusion = ConfusionTally()
         self._functions = FunctionTally(counted=counted)
+        self._trials = TrialTally("process.reliability" if set(counted) == {"process"} else "call.pass")
 
     def add(self, grade: Graded) -> None:
-        """Count one grade."""
+        """Count one grade; an error is in nothing but the count of cases that have no trial."""
+        self._trials.add(grade)
+        if grade.error:
+            return
         self._parts.add(grade)
         self._scores.add(grade)
         self._confusion.add(grade)
@@ -47,4 +53,4 @@ class DetailTally:
         said = readings(
             means, scenario_types=parts.by_scenario_type, functions=table, graded=graded, errors=errors, malformed=malformed
         )  # fmt: skip
-        return Details(parts, self._scores.distribution(), self._confusion.confusion(), table, said)
+        return Details(parts, self._scores.distribution(), self._confusion.confusion(), table, said, self._trials.trials())

@@ -69,7 +69,7 @@ def sign_flip(clusters: Clusters) -> float:
         each = numpy.array(sorted(sizes.elements()))
         ways = (numpy.arange(2 ** len(each))[:, None] >> numpy.arange(len(each))) & 1
         return float(numpy.mean(abs(ways @ (2 * each) - farthest) >= seen))
-    extreme = sum(numpy.count_nonzero(abs(2 * positive - farthest) >= seen) for positive in _positive(sizes))
+    extreme = sum(int((abs(2 * positive - farthest) >= seen).sum()) for positive in _positive(sizes))
     return float((1 + extreme) / (1 + FLIPS))
 
 

@@ -115,14 +115,14 @@ class Tally:
             self._cases += 1
         if grade.spent is not None:
             self._add_spent(grade.spent)
+        if self._details is not None:
+            self._details.add(grade)
         if grade.error:
             self._errors += 1
             self._error_texts[bounded(self._error_texts, grade.error)] += 1
             return
         self._scored += 1
         self._add_metrics(grade)
-        if self._details is not None:
-            self._details.add(grade)
         if grade.faults:
             told = [fault for fault in grade.faults if not self._counted or not self._counted.isdisjoint(fault.suites)]
             for fault in told:

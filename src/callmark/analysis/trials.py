@@ -74,6 +74,52 @@ def trials(grades: Iterable[Graded], *, passed: str = "call.pass") -> Trials:
     )
 
 
+class TrialTally:
+    """The same, of grades that come one by one, those of one case together, in memory that grows with nothing but groups."""
+
+    def __init__(self, passed: str) -> None:
+        self._passed = passed
+        self._kinds: Counter[tuple[int, int]] = Counter()
+        self._groups: dict[str, tuple[int, int, int]] = {}  # cases, trials, passes
+        self._errors = 0
+        self._case: str | None = None
+        self._group: str | None = None
+        self._n = self._c = 0
+
+    def add(self, grade: Graded) -> None:
+        """Count one grade, errors too."""
+        if grade.case != self._case:
+            self._end()
+            self._case, self._group = grade.case, grade.group
+        if not grade.error and self._passed in grade.metrics:
+            self._n += 1
+            self._c += grade.metrics[self._passed] == 1
+
+    def trials(self) -> Trials | None:
+        """What they give; None where no case was tried twice, and no two are similar."""
+        self._end()
+        groups = [(n, c) for cases, n, c in self._groups.values() if cases > 1]
+        most = max((n for n, _ in self._kinds), default=0)
+        if most < 2 and not groups:
+            return None
+        tried = [(n, c) for (n, c), cases in self._kinds.items() if n > 1 for _ in range(cases)]
+        passes = [_passes(self._kinds, k) for k in range(1, most + 1)]
+        return Trials(self._kinds.total(), self._errors, passes, _consistency(tried), _consistency(groups))
+
+    def _end(self) -> None:
+        if self._case is None:
+            return
+        if not self._n:
+            self._errors += 1
+        else:
+            self._kinds[self._n, self._c] += 1
+            if self._group is not None:
+                cases, n, c = self._groups.get(self._group, (0, 0, 0))
+                self._groups[self._group] = (cases + 1, n + self._n, c + self._c)
+        self._case = None
+        self._n = self._c = 0
+
+
 def _passes(kinds: Counter[tuple[int, int]], k: int) -> Passes:
     enough = {(n, c): cases for (n, c), cases in kinds.items() if n >= k}
     number = sum(enough.values())

@@ -11,6 +11,7 @@ from callmark.analysis.confusion import Confusion
 from callmark.analysis.details import Details
 from callmark.analysis.functions import ArgumentSummary, FunctionTable
 from callmark.analysis.readings import Reading
+from callmark.analysis.trials import Trials
 from callmark.reporting.grade_view import share
 from callmark.reporting.safety import one_line
 from callmark.reporting.terminal import bar, table
@@ -35,6 +36,8 @@ def show_details(console: Console, details: Details, *, headline: str) -> None:
     _confusion(console, details.confusion)
     _functions(console, details.functions)
     _arguments(console, details.functions.arguments)
+    if details.trials is not None:
+        _trials(console, details.trials)
     _readings(console, details.readings)
 
 
@@ -115,6 +118,16 @@ def _example(argument: ArgumentSummary) -> str:
     first = argument.examples[0]
     expected, actual = ("nothing" if value is None else one_line(value, _VALUE) for value in (first.expected, first.actual))
     return f"{actual}, expected {expected} ({one_line(first.case, _NAME)})"
+
+
+def _trials(console: Console, trials: Trials) -> None:
+    made = table("  over trials", "pass@k", "pass^k", "cases")
+    for one in trials.passes:
+        made.add_row(f"    k = {one.k}", share(one.any), share(one.every), f"{one.cases:,}")
+    _titled(console, made)
+    for what, found in (("cases", trials.over_trials), ("groups of similar cases", trials.over_groups)):
+        if found.n:
+            console.print(Text(f"    the same outcome every time in {found.same:,} of {found.n:,} {what}", style="dim"))
 
 
 def _readings(console: Console, said: Sequence[Reading]) -> None:

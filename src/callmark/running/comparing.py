@@ -3,6 +3,7 @@ common is asked for, raise `BadInput`.
 """
 
 from collections.abc import Sequence
+from os import PathLike
 
 from msgspec import Struct
 
@@ -22,6 +23,11 @@ class Against(Struct, frozen=True):
     settings: list[str]
     unmatched: list[str]
     comparison: Comparison
+
+
+def compare(*runs: str | PathLike[str] | Run, common: bool = False) -> list[Against]:
+    """Each run, a folder or a `Run`, against the first."""
+    return compared([run if isinstance(run, Run) else Run(run) for run in runs], common=common)
 
 
 def compared(runs: Sequence[Run], *, common: bool = False, called: Sequence[str] = ()) -> list[Against]:

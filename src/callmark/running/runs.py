@@ -86,11 +86,13 @@ class Run:
 
     def to_pandas(self) -> "pandas.DataFrame":
         """`rows()` as a table of pandas; `BadInput` where that is not installed."""
-        return _installed("pandas").DataFrame(self._columns())
+        table: pandas.DataFrame = _installed("pandas").DataFrame(self._columns())
+        return table
 
     def to_polars(self) -> "polars.DataFrame":
         """`rows()` as a table of polars; `BadInput` where that is not installed."""
-        return _installed("polars").DataFrame(self._columns(), infer_schema_length=None)
+        table: polars.DataFrame = _installed("polars").DataFrame(self._columns(), infer_schema_length=None)
+        return table
 
     def _columns(self) -> dict[str, list[Any]]:
         """The rows turned on their side, which takes a third of the memory; of no rows the empty columns."""
