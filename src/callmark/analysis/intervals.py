@@ -65,6 +65,7 @@ def wilson(clusters: Clusters) -> Interval | None:
 def effective_size(clusters: Clusters) -> float:
     """How many independent values would tell as much: n / design effect, never more than n.
 
+    The design effect is 1 + (the size of a value's cluster on average - 1) times the intra-class correlation, by analysis of variance.
     Where all values are equal their clusters say nothing of how they hang together: then each cluster counts as one.
     """
     number = sum(clusters.values())
@@ -72,10 +73,14 @@ def effective_size(clusters: Clusters) -> float:
     rate = successes / count
     if not 0 < rate < 1:
         return float(number)
-    alone = rate * (1 - rate) / (count - 1)
-    spread = sum(times * (total - rate * size) ** 2 for (total, size), times in clusters.items())
-    clustered = number / (number - 1) * spread / (count * count)
-    return count / max(1.0, clustered / alone)
+    if count == number:
+        return float(count)
+    between = sum(times * size * (total / size - rate) ** 2 for (total, size), times in clusters.items()) / (number - 1)
+    within = sum(times * total * (1 - total / size) for (total, size), times in clusters.items()) / (count - number)
+    squares = sum(times * size * size for (_, size), times in clusters.items())
+    usual = (count - squares / count) / (number - 1)  # the size of a cluster, less for sizes that differ
+    correlation = (between - within) / (between + (usual - 1) * within)
+    return count / max(1.0, 1 + (squares / count - 1) * correlation)
 
 
 def _totals(clusters: Clusters) -> tuple[float, int]:
