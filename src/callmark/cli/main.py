@@ -8,6 +8,7 @@ import gc
 import importlib
 import io
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -18,6 +19,7 @@ from callmark.wording import nearest
 
 SKIP_HINT = "Repair it, or pass --skip-bad to go on without it (--rejects FILE keeps such rows)."
 COMMANDS = ("stats", "show", "lint", "filter", "expand", "grade", "run", "compare", "gate", "export", "demo")
+INTERRUPTED = 130  # exit status
 _RARELY = (50_000, 20, 50)  # rows are made and dropped by the thousand and hold no cycles: looking for some takes a tenth of the time
 
 
@@ -63,7 +65,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     gc.set_threshold(*_RARELY)
     _prepare_streams()
     debug = "--debug" in given
-    sys.exit(run([argument for argument in given if argument != "--debug"], debug=debug))
+    status = run([argument for argument in given if argument != "--debug"], debug=debug)
+    if status == INTERRUPTED:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C while the process ends would take its status from it
+    sys.exit(status)
 
 
 def run(arguments: list[str], *, debug: bool = False) -> int:
@@ -81,7 +86,7 @@ def run(arguments: list[str], *, debug: bool = False) -> int:
         return _failed(error, error.format_message(), usage, debug=debug)
     except (click.Abort, KeyboardInterrupt):
         click.echo("callmark: interrupted.", err=True)
-        return 130
+        return INTERRUPTED
     except (BrokenPipeError, SystemExit):  # click and rich leave with the latter: whoever read us has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
