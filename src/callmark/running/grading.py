@@ -8,6 +8,7 @@ Conversations are cut into decision points on the way. In order, the k-th predic
 decision point), rows that cannot be read counted. A file that has conversations and cases in it raises `BadInput`.
 """
 
+import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from heapq import merge
@@ -95,7 +96,11 @@ def graded(work: Work, *, jobs: int = 1) -> Iterator[Block | Ended]:
             reader, writer = Pipe(duplex=False)
             readers.append(reader)
             worker = Process(target=_send, args=(writer, readers, work, (part, jobs)), daemon=True)
-            worker.start()
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # a Ctrl-C in the middle of a fork would be told by Python, not by us
+            try:
+                worker.start()
+            finally:
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             writer.close()
             workers.append(worker)
             streams.append(_received(reader, ended))
@@ -245,9 +250,10 @@ def _opened(work: Work, *, on_bad: Callable[[BadRow], None], part: tuple[int, in
 
 def _send(writer: Connection, readers: list[Connection], work: Work, part: tuple[int, int]) -> None:
     """What another process does: its part, block by block, into a pipe. It keeps no end to read from, so as to learn when nobody reads."""
-    for reader in readers:
-        reader.close()
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        for reader in readers:
+            reader.close()
         for said in graded_part(work, part):
             writer.send(structs.replace(said, grades=[]) if isinstance(said, Block) else said)
     except BadInput as error:
