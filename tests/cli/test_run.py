@@ -440,3 +440,32 @@ def test_of_two_processes_that_begin_one_run_together_one_runs_and_the_other_har
     assert any("another process" in text or "already" in text for text in said)
     assert len(lines("runs/one/grades.jsonl")) == 5
     assert info("one")["asked"]["answers"] == 5
+
+
+def test_a_folder_that_is_no_run_is_not_gone_on_with_and_nothing_in_it_is_touched(cli: Cli, here: Path) -> None:
+    Path("runs/mine").mkdir(parents=True)
+    Path("runs/mine/predictions.jsonl").write_text("my own\n")
+    Path("runs/mine/notes.txt").write_text("my notes")
+    done = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine", "--resume")
+    assert (done.status, "runs/mine is no run that could be gone on with" in done.err) == (2, True)
+    assert (Path("runs/mine/predictions.jsonl").read_text(), Path("runs/mine/notes.txt").read_text()) == ("my own\n", "my notes")
+
+
+def test_another_input_through_a_pipe_is_refused_and_the_first_is_kept(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def piped(data: bytes) -> None:
+        class Pipe:
+            buffer = io.BufferedReader(io.BytesIO(data))
+
+        monkeypatch.setattr(sys, "stdin", Pipe)
+
+    given = Path("talks.jsonl").read_bytes()
+    command = ("run", "-", "--model", "python:agent:answer", "--name", "piped")
+    piped(given)
+    assert cli(*command).status == 0
+    piped(given)
+    assert cli(*command, "--resume").status == 0
+    piped(given.replace(b"t0", b"t9"))
+    done = cli(*command, "--resume")
+    assert (done.status, "standard input has changed since runs/piped was begun" in done.err) == (2, True), done.err
+    assert Path("runs/piped/cases.jsonl").read_bytes().strip() == given.strip()
+    assert sorted(os.listdir("runs/piped")) == ["cases.jsonl", "grades.jsonl", "predictions.jsonl", "run.json"]

@@ -20,9 +20,10 @@ from msgspec import Struct
 from callmark.grading.suites import Settings
 from callmark.models.keys import Keys
 from callmark.models.model import ModelSettings
+from callmark.running.asked_cases import Cases
 from callmark.running.asking import Budget
 from callmark.running.folder import GRADES, PREDICTIONS, RUN
-from callmark.running.model_run import Cases, ModelRuns
+from callmark.running.model_run import ModelRuns
 
 ROOT = Path(__file__).parents[2]
 _MARK = "nobody's question"

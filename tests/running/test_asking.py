@@ -213,3 +213,14 @@ def test_cancelling_leaves_the_model_and_keeps_what_came() -> None:
     asyncio.run(main())
     assert sorted(prediction.case for prediction in found) == ["c0", "c1", "c2"]
     assert model.left == 1
+
+
+def test_a_quota_that_is_used_up_for_the_day_ends_the_asking_without_waiting() -> None:
+    def plan(question: Question, attempt: int) -> Reply:
+        if question.ordinal < 5:
+            return right(question, attempt)
+        raise NoReply("come back tomorrow", again=True, crowded=True, wait=86_400)
+
+    one, found = asked(Planned(plan), questions(1000), concurrency=1)
+    assert (one.answers, one.errors, one.stopped) == (5, 3, "come back tomorrow")
+    assert len(found) == 8

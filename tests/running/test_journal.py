@@ -112,3 +112,17 @@ def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
 def test_a_full_disk_is_said(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="cannot be written: No space left on device"), Journal("/dev/full") as journal:
         journal.add(ONE)
+
+
+def test_a_key_that_is_a_number_is_hidden_and_the_line_can_still_be_read(tmp_path: Path) -> None:
+    leaky = Prediction(
+        "12345678", 0, (Call("f", {"n": 12345678, "deep": [{"x": "is 12345678 it"}]}, "12345678"),), spent=Spent(1.5, 12345678)
+    )
+    file = tmp_path / "p.jsonl"
+    with Journal(str(file), hide=lambda line: line.replace(b"12345678", "…".encode())) as journal:
+        journal.add(leaky)
+        journal.add(TWO)
+    with Journal(str(file)) as journal:
+        first, second = journal
+    assert first == Prediction("12345678", 0, (Call("f", {"n": "…", "deep": [{"x": "is … it"}]}, "…"),), spent=Spent(1.5, 12345678))
+    assert second == TWO

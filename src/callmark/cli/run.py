@@ -12,7 +12,8 @@ from callmark.cli.reading import ReadingOptions, reading_options, refuse_rejects
 from callmark.errors import BadInput
 
 if TYPE_CHECKING:
-    from callmark.running.model_run import Asked, Cases, ModelRuns
+    from callmark.running.asked_cases import Cases
+    from callmark.running.model_run import Asked, ModelRuns
 
 _POSITIVE = click.IntRange(min=1)
 _MORE_THAN_NOTHING = click.FloatRange(min=0, min_open=True)
@@ -93,10 +94,11 @@ def command(
     from callmark.config import read_config
     from callmark.models.keys import Keys
     from callmark.reporting.progress import watching
+    from callmark.running.asked_cases import Cases
     from callmark.running.asking import Budget
     from callmark.running.cache import Cache
     from callmark.running.graded_run import How
-    from callmark.running.model_run import Cases, ModelRuns
+    from callmark.running.model_run import ModelRuns
 
     refuse_rejects_alone(reading)
     refuse_same_file(file=cases, rejects=reading.rejects)
@@ -142,8 +144,8 @@ def _begun(
     """What a run that was begun was about; whatever is given besides must be the same, which is seen to when it goes on."""
     from msgspec import structs
 
+    from callmark.running.asked_cases import Cases
     from callmark.running.folder import RunFolder
-    from callmark.running.model_run import Cases
 
     folder = RunFolder(run)
     before = folder.read()

@@ -257,7 +257,10 @@ def _tokens(fields: Fields) -> tuple[int, int]:
     """The tokens that went in and came out; 0 for what is not a whole number."""
     if "usage" not in fields or kind(fields["usage"]) != "{":
         return 0, 0
-    usage = decode_fields(fields["usage"])
+    try:
+        usage = decode_fields(fields["usage"])
+    except (ValueError, RecursionError):  # a key in it that is not UTF-8: what stood around it was only skipped
+        return 0, 0
     digits = [bytes(usage.get(key, b"0")) for key in ("prompt_tokens", "completion_tokens")]
     spent, given = (int(each) if each.isdigit() and len(each) < _MOST_DIGITS else 0 for each in digits)
     return spent, given

@@ -132,14 +132,16 @@ class Asking:
             else:
                 seconds = round(loop.time() - began, 6)
                 self.pace.answered(turn)
+                self._in_vain = 0
                 self._keep(question, Kept(reply, seconds))
                 return _prediction(question, reply, seconds, attempt, self.settings.price)
 
     def _is_last(self, error: NoReply, attempt: int) -> bool:
         alone = error.hopeless and not self.answers
         tries = 1 + (min(self.settings.retries, _FEW) if alone else self.settings.retries)
-        last = not error.again or attempt >= tries or (error.wait or 0.0) > MOST_PATIENT
-        if last and alone and not self.stopped:
+        too_long = (error.wait or 0.0) > MOST_PATIENT  # a quota that is used up for the day
+        last = not error.again or attempt >= tries or too_long
+        if last and (alone or too_long) and not self.stopped:
             self._in_vain += 1
             if self._in_vain == _ENOUGH:
                 self.stopped, self.hopeless = self._hide(str(error)), True

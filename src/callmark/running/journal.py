@@ -7,9 +7,11 @@ and a second process on the same file is refused. A line in the middle that cann
 import os
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from callmark.calls.strict import scrub
+from msgspec import structs
+
+from callmark.calls.strict import dump, scrub
 from callmark.errors import BadInput
 from callmark.formats.predictions import Predictions, read_prediction
 from callmark.running.answers import packed
@@ -56,7 +58,10 @@ class Journal:
 
     def add(self, prediction: Prediction) -> None:
         """Write a prediction down."""
-        rest = memoryview(self._hide(packed(prediction)) + b"\n")
+        line = packed(prediction)
+        if self._hide(line) != line:
+            line = packed(_without_keys(prediction, lambda text: self._hide(text.encode()).decode()))
+        rest = memoryview(line + b"\n")
         try:
             while rest:
                 rest = rest[os.write(self._file, rest) :]
@@ -76,6 +81,31 @@ class Journal:
             os.ftruncate(self._file, begin)
         else:
             os.write(self._file, b"\n")
+
+
+def _without_keys(prediction: Prediction, hide: Callable[[str], str]) -> Prediction:
+    """The prediction without keys in what was said; its case and its counts stay, and a number in which one stands becomes text."""
+
+    def hidden(value: Any) -> Any:
+        match value:
+            case str():
+                return hide(scrub(value))
+            case dict():
+                return {hide(scrub(key)): hidden(item) for key, item in value.items()}
+            case list():
+                return [hidden(item) for item in value]
+            case int() | float() if not isinstance(value, bool) and hide(dump(value)) != dump(value):
+                return hide(dump(value))
+        return value
+
+    calls = tuple(
+        structs.replace(
+            call, name=hide(call.name), arguments=hidden(call.arguments), id=call.id and hide(call.id), text=hide(call.text)
+        )
+        for call in prediction.calls
+    )  # fmt: skip
+    said = {name: hide(getattr(prediction, name)) for name in ("text", "thinking", "error", "finish")}
+    return structs.replace(prediction, calls=calls, **said)
 
 
 def is_open(path: str) -> bool:

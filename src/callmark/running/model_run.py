@@ -6,7 +6,6 @@ what it was then raises `BadInput` that says what changed. Scenarios raise it to
 """
 
 import asyncio
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
@@ -18,21 +17,21 @@ from msgspec import Struct, structs
 
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
-from callmark.formats.dataset import digest_of
 from callmark.grading.grader import Grader
 from callmark.grading.suites import Settings
 from callmark.models.keys import Keys
 from callmark.models.model import Model, ModelSettings, Question
 from callmark.models.opening import open_model, sends_requests
 from callmark.models.prompts import dropped_trailing
+from callmark.running.asked_cases import Cases, read_cases
 from callmark.running.asking import Asking, Budget
 from callmark.running.cache import Cache
 from callmark.running.folder import (
     CASES,
     PREDICTIONS,
+    RUN,
     TOOLS,
     AskedInfo,
-    DatasetInfo,
     PredictionsInfo,
     RunFolder,
     RunInfo,
@@ -42,8 +41,8 @@ from callmark.running.folder import (
     is_run,
     new_folder,
 )
-from callmark.running.graded_run import GradedRun, How, grade_again, kept
-from callmark.running.grading import Work, each_case, survey
+from callmark.running.graded_run import GradedRun, How, grade_again
+from callmark.running.grading import each_case
 from callmark.running.journal import Journal
 from callmark.types import Prediction
 
@@ -56,16 +55,6 @@ class Watch(Protocol):
     def begin(self, label: str, *, done: int, total: int) -> None: ...
 
     def came(self, label: str, prediction: Prediction, score: float | None) -> None: ...
-
-
-class Cases(Struct, frozen=True):
-    """Which cases to ask about: a file, how it is read, the first so many of them, each so many times."""
-
-    path: str
-    dialect: str | None = None
-    tools: str | None = None
-    limit: int | None = None
-    trials: int = 1
 
 
 class Asked(Struct, frozen=True):
@@ -125,7 +114,7 @@ class ModelRuns:
             for label in labels:
                 own = name if name is None or len(labels) == 1 else folder_name(f"{name}-{label}")
                 folders.append(_folder(out, own, f"{label}-{made}", resume=resume, hide=keys.hide_bytes))
-            self._work, dataset, self._cut, self.cases = _read(cases, [folder for folder, _, _ in folders], grading, self._how)
+            self._work, dataset, self._cut, self.cases = read_cases(cases, [folder for folder, _, _ in folders], grading, self._how)
             self.runs = [
                 _Run(
                     label,
@@ -259,6 +248,7 @@ def _folder(out: str, name: str | None, default: str, *, resume: bool, hide: Cal
     if found is None or not (resume or is_run(str(found.path))):
         folder = new_folder(out, name, default=default)
     elif resume:
+        _refuse_no_run(found)
         folder = found
     else:
         raise BadInput(f"there is a run in {found} already", "--resume goes on with it; or choose another --name.")
@@ -266,30 +256,15 @@ def _folder(out: str, name: str | None, default: str, *, resume: bool, hide: Cal
     return folder, not is_run(str(folder.path)), journal
 
 
-def _read(cases: Cases, folders: Sequence[RunFolder], grading: Settings, how: How) -> tuple[Work, DatasetInfo, bool, int]:
-    """What there is to ask, what is known of its file, whether it is cut into decision points, and how many there are."""
-    first = folders[0]
-    if (cases.path, cases.tools).count("-") > 1:
-        raise BadInput("standard input can be read once, it stands there twice")
-    file = kept(cases.path, first.file(CASES))
-    tools = kept(cases.tools, first.file(TOOLS)) if cases.tools else None
-    for folder in folders[1:]:
-        if file != cases.path:
-            shutil.copyfile(file, folder.file(CASES))
-        if tools != cases.tools and tools:
-            shutil.copyfile(tools, folder.file(TOOLS))
-    called = "standard input" if file != cases.path else None
-    work = Work(file, grading, {}, False, cases.dialect, tools, how.on_bad is not None, called, cases.limit)
-    ended, seen = survey(work, on_bad=how.on_bad)
-    name = called or scrub(cases.path)
-    if ended.scenarios:
-        raise BadInput(f"{name} holds scenarios: a user has to be simulated for them", "callmark run asks at decision points.")
-    if not seen:
-        raise BadInput(f"{name} has no call in it: there is nothing to ask")
-    dataset = DatasetInfo(name, "", ended.digest, ended.dialect, "decision points", ended.cut, mended=ended.mended, limit=cases.limit)
-    if tools:
-        dataset = structs.replace(dataset, tools=first.from_here(tools), tools_digest=digest_of(tools))
-    return work, dataset, ended.cut, len(seen)
+def _refuse_no_run(folder: RunFolder) -> None:
+    """Refuse a folder that is no run, unless it is what a process leaves behind that was killed before it had asked anything."""
+    if is_run(str(folder.path)):
+        return
+    left = {file.name.partition(".partial-")[0]: file for file in folder.path.iterdir()}
+    answers = left.get(PREDICTIONS)
+    begun = answers is not None and answers.stat().st_size == 0 and left.keys() <= {PREDICTIONS, CASES, TOOLS, RUN}
+    if left and not begun:
+        raise BadInput(f"{folder} is no run that could be gone on with: there is no {RUN} in it", "Choose another --name.")
 
 
 def _without_keys(settings: ModelSettings, shown: str, keys: Keys) -> ModelSettings:

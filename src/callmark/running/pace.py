@@ -71,7 +71,8 @@ class Pace:
             if turn.began >= self._slowed:
                 self.allowed = max(1.0, self.allowed / 2)
                 self._slowed = now
-            self._paused_until = max(self._paused_until, now + min(wait or 0.0, MOST_PATIENT))
+            if wait and wait <= MOST_PATIENT:  # for longer nobody waits
+                self._paused_until = max(self._paused_until, now + wait)
         self._give_back()
 
     def _give_back(self) -> None:

@@ -11,10 +11,11 @@ from callmark.config import read_config
 from callmark.errors import BadInput
 from callmark.models.keys import Keys
 from callmark.models.model import ModelSettings
+from callmark.running.asked_cases import Cases
 from callmark.running.asking import Budget
 from callmark.running.cache import Cache
 from callmark.running.graded_run import GradedRun
-from callmark.running.model_run import Cases, ModelRuns
+from callmark.running.model_run import ModelRuns
 
 
 def run(
