@@ -82,8 +82,9 @@ def _calls(attempt: Attempt, process: ProcessSuite, runs: bool) -> Iterator[Faul
         in_process = not same_but_case and not all([process.ignores(name) for name in named])  # noqa: C419 - faster
         return Fault(kind, one, other, None, _shown(expected), _shown(actual), _COUNTED[in_schema and not runs, in_process])
 
-    for other in [index for index in made if attempt.actual[index].malformed]:
-        made.remove(other)
+    broken = [index for index in made if attempt.actual[index].malformed]
+    made = [index for index in made if not attempt.actual[index].malformed]
+    for other in broken:
         name = attempt.actual[other].name
         one = next((index for index in wanted if attempt.expected[index].name == name), wanted[0] if wanted else None)
         if one is not None:

@@ -20,6 +20,7 @@ from callmark.types import Call
 
 _DUMPS = ("model_dump", "to_dict")
 _ARGUMENTS = ("arguments", "input", "kwargs")
+_MOST_TOKENS = 10**11  # what is more is no count
 _LEVELS = 20  # of objects in what an agent returns
 
 
@@ -86,7 +87,7 @@ def read_reply(row: bytes) -> Reply:
             finish = reason if isinstance(reason, str) else finish
             counts = completion.usage or _Counts()
             tokens_in, tokens_out = (
-                next((count for count in pair if isinstance(count, int) and count > 0), 0)
+                next((count for count in pair if type(count) is int and 0 < count < _MOST_TOKENS), 0)
                 for pair in ((counts.prompt_tokens, counts.input_tokens), (counts.completion_tokens, counts.output_tokens))
             )
     return Reply(found.calls, found.text, found.thinking, finish, tokens_in, tokens_out)
