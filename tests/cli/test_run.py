@@ -469,3 +469,21 @@ def test_another_input_through_a_pipe_is_refused_and_the_first_is_kept(cli: Cli,
     assert (done.status, "standard input has changed since runs/piped was begun" in done.err) == (2, True), done.err
     assert Path("runs/piped/cases.jsonl").read_bytes().strip() == given.strip()
     assert sorted(os.listdir("runs/piped")) == ["cases.jsonl", "grades.jsonl", "predictions.jsonl", "run.json"]
+
+
+def test_a_key_in_the_error_of_an_import_is_not_told(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_API_KEY", "sk-recognisable-0123456789")
+    Path("falls.py").write_text("import os\nraise RuntimeError('no luck with ' + os.environ['MY_API_KEY'])\n")
+    done = cli("run", "talks.jsonl", "--model", "python:falls:answer")
+    assert (done.status, "no luck with …" in done.err) == (2, True), done.err
+    assert "sk-recognisable" not in done.err
+
+
+def test_a_key_in_a_command_is_not_kept(cli: Cli, here: Path) -> None:
+    Path("echo.py").write_text('import sys\nfor line in sys.stdin:\n    print(\'{"text": "no"}\', flush=True)\n')
+    command = f"cmd:{sys.executable} echo.py --api-key recognisable-0123456789"
+    done = cli("run", "talks.jsonl", "--model", command, "--name", "mine")
+    assert done.status == 0, done.err
+    assert "recognisable" not in done.out + "".join(file.read_text() for file in Path("runs/mine").iterdir())
+    assert "Give it again with --model" in cli("run", "runs/mine", "--resume").err
+    assert cli("run", "runs/mine", "--resume", "--model", command).status == 0

@@ -178,5 +178,5 @@ def test_an_object_that_cannot_be_taken_apart_raises_what_it_raises() -> None:
 @pytest.mark.parametrize("count", [True, -1, 10**30, "12", 1.5, None, [3]])
 def test_token_counts_that_are_none_count_nothing(count: Any) -> None:
     said = {"choices": [{"message": {"role": "assistant", "content": "hi"}}], "usage": {"prompt_tokens": count, "completion_tokens": 7}}
-    reply = reply_of(said, names=())
+    reply = reply_of(said, names=[])
     assert (reply.input_tokens, reply.output_tokens) == (0, 7)

@@ -19,31 +19,38 @@ def open_model(settings: ModelSettings, keys: Keys) -> tuple[Model, Spec]:
     check_params(settings.params)
     if spec.provider in _WITHOUT_REQUEST:
         _refuse_request_settings(settings, spec)
+    try:
+        return _opened(spec, settings, keys), spec
+    except BadInput as error:  # what a module raised while it was imported may have a key in it
+        raise BadInput(keys.hide(str(error)), keys.hide(error.hint)) from None
+
+
+def _opened(spec: Spec, settings: ModelSettings, keys: Keys) -> Model:
     match spec.provider:
         case "replay":
             from callmark.models.replay import ReplayModel
 
-            return ReplayModel(spec.name, parse=settings.parse), spec
+            return ReplayModel(spec.name, parse=settings.parse)
         case "python":
             from callmark.models.function import FunctionModel
 
-            return FunctionModel(spec.name, timeout=settings.timeout), spec
+            return FunctionModel(spec.name, timeout=settings.timeout)
         case "cmd":
             from callmark.models.process import ProcessModel
 
-            return ProcessModel(spec.name, timeout=settings.timeout), spec
+            return ProcessModel(spec.name, timeout=settings.timeout)
         case "scripted":
             from callmark.models.scripted import ScriptedModel
 
-            return ScriptedModel(spec.name, seed=_seed(settings.params.get("seed", 0))), spec
+            return ScriptedModel(spec.name, seed=_seed(settings.params.get("seed", 0)))
         case "local":
             from callmark.models.local import LocalModel
 
-            return LocalModel(settings, keys), spec
+            return LocalModel(settings, keys)
         case _:
             from callmark.models.chat import ChatModel
 
-            return ChatModel(spec, settings, keys), spec
+            return ChatModel(spec, settings, keys)
 
 
 def sends_requests(spec: Spec) -> bool:

@@ -26,6 +26,10 @@ ENTRA = "azure-identity"
 _ASK = "/chat/completions"
 _ADDRESS = "http://localhost:8000/v1#NAME"
 _AZURE = "https://NAME.openai.azure.com"
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+_KEY_IN_COMMAND = re.compile(
+    r"""(?:key|token|secret|password|credentials?|bearer)(?:=|\s+)["']?([^\s"']+)|\b(sk-[\w-]{16,})""", re.IGNORECASE
+)
 _WITHOUT_SCHEME = re.compile(r"[\w.-]+:\d+(?:[/#?]|$)")
 
 
@@ -127,6 +131,9 @@ def read_spec(text: str, keys: Keys) -> Spec:
         return _served(name, keys)
     if provider in HTTP:
         name = scrub(name)
+    if provider == "cmd":
+        for found in _KEY_IN_COMMAND.finditer(name):
+            keys.add(found[1] or found[2])
     shown = f"{provider}:{scrub(name)}"
     hidden = keys.hide(shown)
     return Spec(provider, name, "", hidden, hidden != shown)
@@ -256,6 +263,10 @@ def _key_variable(spec: Spec, http: _Http, settings: ModelSettings, keys: Keys, 
     """The variable that holds the key; empty where there is none and none is needed."""
     if settings.api_key_env:
         if not keys.get(settings.api_key_env):
+            if not _VARIABLE.fullmatch(settings.api_key_env):  # often it is the key itself
+                raise BadInput(
+                    f"api_key_env of {spec.shown} names no variable that is set", "It is the name of a variable, not a key: MY_API_KEY."
+                )
             raise BadInput(
                 f"{settings.api_key_env} is not set, and {spec.shown} is to take its key from it (api_key_env)",
                 _where_to_put(settings.api_key_env),
