@@ -28,6 +28,7 @@ refused by name with the nearest; so is a value that cannot be.
 import tomllib
 from collections.abc import Mapping
 from datetime import date, datetime, time
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,13 @@ def check_model(settings: ModelSettings, where: str) -> None:
     """Refuse settings that no model could be asked with."""
     if not settings.model:
         raise BadInput(f"{where} has no model", 'model = "openai:NAME" says which; callmark run --list-models shows what there is.')
+    price = settings.price
+    for name, number in (
+        *((name, getattr(settings, name)) for name in ("temperature", "rpm", "timeout")),
+        *((f"price.{name}", getattr(price, name)) for name in ("input", "output") if price),
+    ):
+        if number is not None and not isfinite(number):
+            raise BadInput(f"{where}: {name} is {number:g}, a finite number was expected")
     for name, least in (("concurrency", 1), ("rpm", 0), ("timeout", 0), ("retries", 0)):
         value = getattr(settings, name)
         if value is not None and (value < least or (value == 0 and name != "retries")):

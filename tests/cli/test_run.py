@@ -487,3 +487,30 @@ def test_a_key_in_a_command_is_not_kept(cli: Cli, here: Path) -> None:
     assert "recognisable" not in done.out + "".join(file.read_text() for file in Path("runs/mine").iterdir())
     assert "Give it again with --model" in cli("run", "runs/mine", "--resume").err
     assert cli("run", "runs/mine", "--resume", "--model", command).status == 0
+
+
+def test_a_budget_that_was_used_up_before_is_not_gone_over(cli: Cli, here: Path) -> None:
+    said = {"choices": [{"message": {"role": "assistant", "content": "no"}}], "usage": {"prompt_tokens": 100, "completion_tokens": 1}}
+    Path("paid.py").write_text(f"def answer(messages, tools):\n    open('asked.log', 'a').write('x\\n')\n    return {said}\n")
+    command = ("--max-tokens-total", "150", "--concurrency", "1")
+    assert cli("run", "talks.jsonl", "--model", "python:paid:answer", "--name", "mine", *command).status == 3
+    assert len(asked()) == 2
+    again = cli("run", "runs/mine", "--resume", *command)
+    assert (again.status, len(asked())) == (3, 2)
+    assert "stopped: --max-tokens-total 150 was reached" in again.out
+
+
+@pytest.mark.parametrize("option", ["--temperature", "--rpm", "--timeout", "--max-cost"])
+@pytest.mark.parametrize("value", ["nan", "inf"])
+def test_numbers_that_are_none_are_refused(cli: Cli, here: Path, option: str, value: str) -> None:
+    done = cli("run", "talks.jsonl", "--model", "scripted:hasty", option, value)
+    assert done.status == 2
+    assert option in done.err
+
+
+def test_rows_that_cannot_be_read_are_counted_once_however_many_models_there_are(cli: Cli, here: Path) -> None:
+    with Path("talks.jsonl").open("a") as file:
+        file.write("{broken\n")
+    done = cli("run", "talks.jsonl", "--skip-bad", "--model", "scripted:hasty", "--model", "scripted:perfect")
+    assert done.status == 0, done.err
+    assert "1 row could not be read and was skipped" in done.err

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import wraps
+from math import isfinite
 from typing import Any, TypeVar, cast, get_args
 
 import click
@@ -15,6 +16,14 @@ from callmark.wording import nearest
 Command = TypeVar("Command", bound=Callable[..., Any])
 Named = tuple[str | None, ModelSettings]  # the name that a model has in callmark.toml, and its settings
 _PLAIN_CHOICES = ("auto", "required", "none")
+
+
+class Finite(click.FloatRange):
+    """A number that can be counted with: neither infinity nor what is no number."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        found = super().convert(value, param, ctx)
+        return found if isfinite(found) else self.fail(f"{value} is not a finite number.", param, ctx)
 
 
 class AskingOptions(Struct, frozen=True):
@@ -75,7 +84,7 @@ def asking_options() -> Callable[[Command], Command]:
             ),
             click.option("--param", "params", multiple=True, metavar="K=V", help="Anything else for the request; V is JSON or text."),
             click.option("--tool-choice", metavar="CHOICE", help="auto, required, none, or the name of a tool."),
-            click.option("--temperature", metavar="T", type=float, help="As the model takes it."),
+            click.option("--temperature", metavar="T", type=Finite(), help="As the model takes it."),
         ):
             decorated = option(decorated)
         return cast("Command", decorated)

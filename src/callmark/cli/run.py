@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from callmark.cli.asking import AskingOptions, Named, asking_options
+from callmark.cli.asking import AskingOptions, Finite, Named, asking_options
 from callmark.cli.grade import OUT, WITH_ERRORS
 from callmark.cli.reading import ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file, say
 from callmark.errors import BadInput
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from callmark.running.model_run import Asked, ModelRuns
 
 _POSITIVE = click.IntRange(min=1)
-_MORE_THAN_NOTHING = click.FloatRange(min=0, min_open=True)
+_MORE_THAN_NOTHING = Finite(min=0, min_open=True)
 
 
 def _list_models(context: click.Context, option: click.Parameter, given: bool) -> None:

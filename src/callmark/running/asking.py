@@ -80,7 +80,7 @@ class Asking:
 
     async def _work(self, questions: Iterator[Question]) -> None:
         asked = 0
-        while not self.stopped and (question := next(questions, None)) is not None:
+        while (question := next(questions, None)) is not None and not self._is_over():
             prediction = self._remembered(question)
             if prediction is None:
                 prediction = await self._asked(question)
@@ -92,10 +92,14 @@ class Asking:
             else:
                 self.answers += 1
             self._record(question, prediction)
-            self.stopped = self.stopped or self._budget.reached
             asked += 1
             if asked % _TURNS == 0:
                 await asyncio.sleep(0)
+
+    def _is_over(self) -> bool:
+        """Whether no more is asked; looked at before each question, as a run that is gone on with may have spent everything before."""
+        self.stopped = self.stopped or self._budget.reached
+        return bool(self.stopped)
 
     def _remembered(self, question: Question) -> Prediction | None:
         key = self._key(question)
@@ -111,7 +115,7 @@ class Asking:
         attempt = 0
         while True:
             turn = await self.pace.take()
-            if self.stopped:
+            if self._is_over():
                 self.pace.failed(turn)
                 return None
             attempt += 1

@@ -175,7 +175,10 @@ def survey(work: Work, *, on_bad: Callable[[BadRow], None] | None = None) -> tup
 def each_case(work: Work, *, cut: bool) -> Iterator[tuple[int, Case]]:
     """The cases, each with its place in order."""
     with _opened(work, on_bad=lambda row: None) as dataset:
-        yield from ((at, case) for _, at, case in _placed(dataset, work, cut=cut))
+        for _, at, case in _placed(dataset, work, cut=cut):
+            yield at, case
+            if at + 1 == work.limit:
+                return
 
 
 def refuse_repeated(case: str, place: Place | None, seen: Mapping[str, Place | None]) -> None:

@@ -60,7 +60,7 @@ class Journal:
         """Write a prediction down."""
         line = packed(prediction)
         if self._hide(line) != line:
-            line = packed(_without_keys(prediction, lambda text: self._hide(text.encode()).decode()))
+            line = packed(_without_keys(prediction, lambda text: self._hide(scrub(text).encode()).decode()))
         rest = memoryview(line + b"\n")
         try:
             while rest:
@@ -89,9 +89,9 @@ def _without_keys(prediction: Prediction, hide: Callable[[str], str]) -> Predict
     def hidden(value: Any) -> Any:
         match value:
             case str():
-                return hide(scrub(value))
+                return hide(value)
             case dict():
-                return {hide(scrub(key)): hidden(item) for key, item in value.items()}
+                return {hide(key): hidden(item) for key, item in value.items()}
             case list():
                 return [hidden(item) for item in value]
             case int() | float() if not isinstance(value, bool) and hide(dump(value)) != dump(value):

@@ -19,7 +19,7 @@ from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.grading.grader import Grader
 from callmark.grading.suites import Settings
-from callmark.models.keys import Keys
+from callmark.models.keys import HIDDEN, Keys, read_url
 from callmark.models.model import Model, ModelSettings, Question
 from callmark.models.opening import open_model, sends_requests
 from callmark.models.prompts import dropped_trailing
@@ -132,7 +132,11 @@ class ModelRuns:
                         PredictionsInfo(name=label),
                         grading,
                         asked=AskedInfo(
-                            label, _without_keys(settings, spec.shown, keys), cases.trials, spec.secret, self.cases * cases.trials
+                            label,
+                            _without_keys(settings, spec.shown, keys),
+                            cases.trials,
+                            spec.secret or HIDDEN in _shown_address(settings, keys),
+                            self.cases * cases.trials,
                         ),
                     ),
                 )
@@ -183,7 +187,9 @@ class ModelRuns:
         assert asked is not None
         if not asked.answers + asked.errors:
             return Asked(run.folder, asked, None)
-        return Asked(run.folder, asked, grade_again(run.folder, self._grading, how=self._how))
+        # rows that cannot be read were told of when the cases were read
+        how = structs.replace(self._how, on_bad=self._how.on_bad and (lambda row: None))
+        return Asked(run.folder, asked, grade_again(run.folder, self._grading, how=how))
 
     async def _ask(self, cache: Cache | None, budget: Budget, watch: Watch | None) -> None:
         async with asyncio.TaskGroup() as group:
@@ -268,8 +274,13 @@ def _refuse_no_run(folder: RunFolder) -> None:
 
 
 def _without_keys(settings: ModelSettings, shown: str, keys: Keys) -> ModelSettings:
-    text = msgspec.json.encode(structs.replace(settings, model=shown))
+    text = msgspec.json.encode(structs.replace(settings, model=shown, base_url=_shown_address(settings, keys)))
     return msgspec.json.decode(keys.hide_bytes(text), type=ModelSettings)
+
+
+def _shown_address(settings: ModelSettings, keys: Keys) -> str:
+    """`base_url` without anything secret; a password of four letters too, which cannot be looked for."""
+    return keys.hide(read_url(settings.base_url.strip(), keys, where="base_url", example="").shown) if settings.base_url else ""
 
 
 def _refuse_changed(folder: RunFolder, before: RunInfo, now: RunInfo) -> None:
