@@ -19,9 +19,11 @@ from tests.rows import WEATHER, assistant, call, result, row, user, write_rows
 AGENT = """
 import os
 
+LOG = os.path.abspath("asked.log")
+
 def answer(messages, tools):
     asked = messages[-1]["content"]
-    with open("asked.log", "a") as log:
+    with open(LOG, "a") as log:
         log.write(asked + "\\n")
     if os.path.exists("broken") and asked.endswith("3?"):
         raise RuntimeError("the agent fell over")
@@ -491,9 +493,10 @@ def test_a_key_in_a_command_is_not_kept(cli: Cli, here: Path) -> None:
 
 def test_a_budget_that_was_used_up_before_is_not_gone_over(cli: Cli, here: Path) -> None:
     said = {"choices": [{"message": {"role": "assistant", "content": "no"}}], "usage": {"prompt_tokens": 100, "completion_tokens": 1}}
-    Path("paid.py").write_text(f"def answer(messages, tools):\n    open('asked.log', 'a').write('x\\n')\n    return {said}\n")
+    log = here / "asked.log"
+    Path("spends.py").write_text(f"def answer(messages, tools):\n    open({str(log)!r}, 'a').write('x\\n')\n    return {said}\n")
     command = ("--max-tokens-total", "150", "--concurrency", "1")
-    assert cli("run", "talks.jsonl", "--model", "python:paid:answer", "--name", "mine", *command).status == 3
+    assert cli("run", "talks.jsonl", "--model", "python:spends:answer", "--name", "mine", *command).status == 3
     assert len(asked()) == 2
     again = cli("run", "runs/mine", "--resume", *command)
     assert (again.status, len(asked())) == (3, 2)
