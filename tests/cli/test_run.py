@@ -493,8 +493,8 @@ def test_a_key_in_a_command_is_not_kept(cli: Cli, here: Path) -> None:
 
 def test_a_budget_that_was_used_up_before_is_not_gone_over(cli: Cli, here: Path) -> None:
     said = {"choices": [{"message": {"role": "assistant", "content": "no"}}], "usage": {"prompt_tokens": 100, "completion_tokens": 1}}
-    log = here / "asked.log"
-    Path("spends.py").write_text(f"def answer(messages, tools):\n    open({str(log)!r}, 'a').write('x\\n')\n    return {said}\n")
+    log = f"with open({str(here / 'asked.log')!r}, 'a') as log:\n        log.write('x\\n')"
+    Path("spends.py").write_text(f"def answer(messages, tools):\n    {log}\n    return {said}\n")
     command = ("--max-tokens-total", "150", "--concurrency", "1")
     assert cli("run", "talks.jsonl", "--model", "python:spends:answer", "--name", "mine", *command).status == 3
     assert len(asked()) == 2
