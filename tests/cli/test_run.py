@@ -100,6 +100,13 @@ def test_several_models_stand_side_by_side(cli: Cli, here: Path) -> None:
 def test_for_machines_there_is_one_entry_for_each_model(cli: Cli, here: Path) -> None:
     done = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--model", "python:agent:wrong", "--json")
     assert [one["summary"]["metrics"]["call.score"]["mean"] for one in json.loads(done.out)] == [1.0, 0.0]
+    assert all(one["summary"]["details"]["confusion"]["cells"] for one in json.loads(done.out))
+
+
+def test_fewer_trials_than_before_are_refused_too(cli: Cli, here: Path) -> None:
+    cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "thrice", "--trials", "3")
+    done = cli("run", "runs/thrice", "--resume", "--trials", "1")
+    assert (done.status, "was begun with trials 3, now it is 1" in done.err) == (2, True), done.err
 
 
 def test_only_the_first_so_many_are_asked_and_graded(cli: Cli, here: Path) -> None:

@@ -85,7 +85,7 @@ def command(
     SPEC: openai:NAME azure:DEPLOYMENT anthropic:NAME gemini:NAME ollama:NAME vllm:NAME@URL http://host:port/v1#NAME
           replay:FILE python:module:function cmd:COMMAND scripted:perfect|hasty|forgetful|chatty local:
     callmark run eval.jsonl --model vllm:base@http://localhost:8000 --model vllm:tuned@http://localhost:8000
-    callmark run eval.jsonl --model openai:gpt-4o-mini --limit 50 --trials 3 --temperature 0.7
+    callmark run eval.jsonl --model openai:gpt-4.1-mini --limit 50 --trials 3 --temperature 0.7
     callmark run runs/base --resume
     """
     from msgspec import structs
@@ -108,7 +108,7 @@ def command(
     which = Cases(cases, reading.dialect, reading.tools, limit, trials or 1)
     chosen = [asking.model(word, settings.models, **pace) for word in models]
     if os.path.isdir(cases):
-        which, begun, out, name = _begun(cases, which, chosen, resume=resume, given=(out, name))
+        which, begun, out, name = _begun(cases, which, chosen, trials=trials, resume=resume, given=(out, name))
         chosen = [(label, asking.over(model, **pace)) for label, model in begun]
     if not chosen:
         raise BadInput("--model is missing: who should be asked?", "callmark run --list-models shows what there is.")
@@ -118,7 +118,7 @@ def command(
             "Give one in callmark.toml: [models.NAME] price = { input = 0.15, output = 0.6 } for a million tokens.",
         )
     with reading.reader() as reader:
-        how = How(1, reader.on_bad, intervals=None if as_json else SHOWN)
+        how = How(1, reader.on_bad, intervals=None if as_json else SHOWN, detailed=as_json)
         runs = ModelRuns(which, chosen, grading, keys, out=out or OUT, name=name, resume=resume, how=how)
         cache = None if no_cache else Cache()
         if cache is not None and cache.problem:
@@ -138,6 +138,7 @@ def _begun(
     which: "Cases",
     chosen: "Sequence[Named]",
     *,
+    trials: int | None,
     resume: bool,
     given: tuple[str | None, str | None],
 ) -> "tuple[Cases, list[Named], str, str]":
@@ -167,7 +168,7 @@ def _begun(
         which.dialect or dataset.dialect,
         which.tools or (folder.to_here(dataset.tools) if dataset.tools else None),
         dataset.limit if which.limit is None else which.limit,
-        asked.trials if which.trials == 1 else which.trials,
+        asked.trials if trials is None else trials,
     )
     path = folder.path.resolve()
     model = structs.replace(model, price=model.price or asked.model.price)

@@ -55,6 +55,12 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     match: dict[str, Any] = {}
 
 
+def telling(suites: Sequence[str], *, scenarios: bool) -> frozenset[str]:
+    """The suites whose faults are told: those that are graded by, and of scenarios the one that is made for them."""
+    ours = frozenset(suites) & frozenset(OWN)
+    return frozenset({"process"}) if "process" in ours and scenarios else ours
+
+
 def suites_of(settings: Settings) -> list[Suite]:
     """The suites that the settings name, set up as they say. A suite that is named twice, or shares its name, raises `BadInput`."""
     found: list[Suite] = []

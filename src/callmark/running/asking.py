@@ -81,9 +81,10 @@ class Asking:
     async def _work(self, questions: Iterator[Question]) -> None:
         asked = 0
         while (question := next(questions, None)) is not None and not self._is_over():
-            prediction = self._remembered(question)
+            key = self._key(question)
+            prediction = self._remembered(question, key)
             if prediction is None:
-                prediction = await self._asked(question)
+                prediction = await self._asked(question, key)
                 if prediction is None:
                     return
                 self._budget.add(prediction.spent)
@@ -101,15 +102,14 @@ class Asking:
         self.stopped = self.stopped or self._budget.reached
         return bool(self.stopped)
 
-    def _remembered(self, question: Question) -> Prediction | None:
-        key = self._key(question)
+    def _remembered(self, question: Question, key: bytes | None) -> Prediction | None:
         kept = self._cache.get(key) if self._cache and key else None
         if kept is None:
             return None
         self.remembered += 1
         return _prediction(question, kept.reply, kept.seconds, 1, self.settings.price)
 
-    async def _asked(self, question: Question) -> Prediction | None:
+    async def _asked(self, question: Question, key: bytes | None) -> Prediction | None:
         """The prediction; None where the asking was stopped before there was one."""
         loop = asyncio.get_running_loop()
         attempt = 0
@@ -137,7 +137,8 @@ class Asking:
                 seconds = round(loop.time() - began, 6)
                 self.pace.answered(turn)
                 self._in_vain = 0
-                self._keep(question, Kept(reply, seconds))
+                if self._cache and key:
+                    self._cache.put(key, Kept(reply, seconds))
                 return _prediction(question, reply, seconds, attempt, self.settings.price)
 
     def _is_last(self, error: NoReply, attempt: int) -> bool:
@@ -156,11 +157,6 @@ class Asking:
             return None
         fingerprint = self.model.fingerprint(question)
         return None if fingerprint is None else key_of(fingerprint, question.trial, self.settings.parse)
-
-    def _keep(self, question: Question, kept: Kept) -> None:
-        key = self._key(question)
-        if self._cache and key:
-            self._cache.put(key, kept)
 
 
 def _prediction(question: Question, reply: Reply, seconds: float, attempts: int, price: Price | None) -> Prediction:

@@ -24,7 +24,7 @@ from callmark.formats.evaluation_results import METRICS, RESULTS, SCORES, metric
 from callmark.formats.predictions import Predictions
 from callmark.formats.rows import Rows
 from callmark.grading.grader import Grader
-from callmark.grading.suites import OWN, Settings
+from callmark.grading.suites import Settings, telling
 from callmark.running.answers import Answers, answers
 from callmark.running.folder import CASES, GRADES, GRADING, PREDICTIONS, TOOLS, DatasetInfo, RunFolder, RunInfo, discard, new_folder
 from callmark.running.grading import Block, Ended, Work, first_row, graded, refuse_repeated
@@ -132,7 +132,7 @@ def _grade_into(
     seen: dict[str, Place | None] = {}
     asked: set[str] = set()
     ended: Ended | None = None
-    tally = Tally(counted=_counted(work), detailed=how.detailed)
+    tally = Tally(counted=telling(work.settings.suites, scenarios=_are_scenarios(work)), detailed=how.detailed)
     with TemporaryDirectory(prefix=GRADING, dir=folder.path) as made_in:
         new = RunFolder(made_in)
         with (
@@ -180,12 +180,6 @@ def _grade_into(
         new.write(info)
         folder.take(new, keep=(PREDICTIONS, CASES, TOOLS) if before else (CASES, TOOLS))
     return GradedRun(folder, info, summary)
-
-
-def _counted(work: Work) -> frozenset[str]:
-    """The suites whose faults are told: those that are graded by, and of scenarios the one that is made for them."""
-    suites = frozenset(work.settings.suites) & frozenset(OWN)
-    return frozenset({"process"}) if "process" in suites and _are_scenarios(work) else suites
 
 
 def _remember(block: Block, seen: dict[str, Place | None], asked: set[str]) -> None:

@@ -15,7 +15,7 @@ import msgspec
 from callmark.analysis.summary import Summary, Tally
 from callmark.errors import BadInput
 from callmark.grading.grader import Graded, read_grade
-from callmark.grading.suites import OWN
+from callmark.grading.suites import telling
 from callmark.running.folder import GRADES, RunFolder
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _BUFFER = 1 << 18
 
 
 class Run:
-    """One run folder. `label` is what tables call it: the model that was asked, or the file that was graded."""
+    """One run folder. `label` is what tables call it: the name of the run."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.folder = RunFolder(fspath(path))
@@ -53,9 +53,8 @@ class Run:
 
     @property
     def counted(self) -> frozenset[str]:
-        """The suites whose faults are told: those that it was graded by, and of scenarios the one that is made for them."""
-        suites = frozenset(self.info.settings.suites) & frozenset(OWN)
-        return frozenset({"process"}) if "process" in suites and self.scenarios else suites
+        """The suites whose faults are told."""
+        return telling(self.info.settings.suites, scenarios=self.scenarios)
 
     def grades(self) -> Iterator[Graded]:
         """Its grades, in the order of the cases."""
