@@ -121,7 +121,7 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
     """What is asked and what is right: always the expected calls.
 
     A decision point has `messages`, the talk so far. A scenario has `instructions` for a simulated user and a `completion`
-    condition instead. `alternatives` are further lists of calls that are right too.
+    condition instead, and perhaps `data` that a user who is no model goes by. `alternatives` are further lists of calls that are right too.
     """
 
     expected: tuple[Call, ...] = ()
@@ -132,6 +132,7 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
     description: str = ""
     scenario_type: str = ""
     group: str | None = None
+    data: dict[str, Any] = {}
 
     @property
     def is_scenario(self) -> bool:
@@ -158,11 +159,25 @@ class Spent(Struct, frozen=True, gc=False, omit_defaults=True):
     attempts: int = 1
 
 
+class EndStates(Struct, frozen=True, gc=False, omit_defaults=True):
+    """What a conversation changed in what its tools work on, and what the expected calls change in a fresh copy of it: rows as they are in
+    the end, by table and key, of those that are new or others than before; null for one that is gone. `new_…` name the rows that were
+    not there before, as `table/key`. Expected values may be matchers. `unknown` says why it is not known what the expected calls lead to.
+    """
+
+    reached: dict[str, dict[str, dict[str, Any] | None]] = {}
+    expected: dict[str, dict[str, dict[str, Any] | None]] = {}
+    new_reached: tuple[str, ...] = ()
+    new_expected: tuple[str, ...] = ()
+    unknown: str = ""
+
+
 class Prediction(Struct, frozen=True, gc=False, omit_defaults=True):
     """What came back for a case in one trial: calls and text, or, where `error` is not empty, why nothing did.
 
     `thinking` is what a model said to itself, set aside; `finish` is why it stopped, in its own word. A time-out is an error; bad JSON, no
-    call and an unknown tool are answers. `spent` is None where nobody measured it.
+    call and an unknown tool are answers. `spent` is None where nobody measured it. Of a conversation that was simulated or recorded,
+    `transcript` is how it went, `ending` why it ended, `states` what it led to, and `reward` what somebody else's judge gave it.
     """
 
     case: str
@@ -173,6 +188,10 @@ class Prediction(Struct, frozen=True, gc=False, omit_defaults=True):
     error: str = ""
     finish: str = ""
     spent: Spent | None = None
+    transcript: tuple[Message, ...] = ()
+    ending: str = ""
+    states: EndStates | None = None
+    reward: float | None = None
 
 
 class Finding(Struct, frozen=True):
@@ -210,7 +229,7 @@ FaultKind = Literal[
     "wrong_type",
     "wrong_value",
 ]
-NoteKind = Literal["wrong_order", "invented_value", "schema_violation", "no_schema"]
+NoteKind = Literal["wrong_order", "invented_value", "schema_violation", "no_schema", "policy_violation", "state_difference"]
 
 
 class Fault(Struct, frozen=True):
@@ -232,12 +251,13 @@ class Fault(Struct, frozen=True):
 
 
 class Note(Struct, frozen=True):
-    """Something worth knowing that touches no score."""
+    """Something worth knowing that is no fault. `message` is where it was, in the transcript."""
 
     kind: NoteKind
     sentence: str
     actual_index: int | None = None
     argument: str | None = None
+    message: int | None = None
 
 
 def _json(value: Any) -> str:

@@ -113,6 +113,24 @@ def test_only_what_a_suite_counts_is_told() -> None:
     assert table_of(grades, counted=("process",)).arguments == []
 
 
+def test_of_scenarios_functions_go_by_process() -> None:
+    """Names in any case, arguments by `similar`; what is on the ignore list is in neither table."""
+    grades = graded(
+        ([made("f", id="W1")], [made("F", id="w1!")]),
+        ([made("f", id="W1")], [made("f", id="W1.")]),  # another value by `exact`
+        ([made("F", id="W1")], [made("f", id="W2")]),
+        ([made("f", id="W1")], [made("f", id="W2"), made("CommonPlugin-now", zone="x")]),
+        ([made("CommonPlugin-now", zone="x")], [made("CommonPlugin-now", zone="y")]),
+        ([made("f")], [BROKEN]),
+        ([BROKEN], [made("f")]),  # ground truth that cannot be read is paired with nothing
+    )
+    found = table_of(grades, counted=("process",))
+    assert found.functions == [FunctionSummary("f", 6, 6, 4, 2, 4 / 6, 4 / 6)]
+    assert [(one.function, one.argument, one.count) for one in found.arguments] == [("f", "id", 1)]
+    assert [one.name for one in table_of(grades, counted=("process",), ignore=("F",)).functions] == ["CommonPlugin-now"]
+    assert {one.name for one in table_of(grades).functions} == {"f", "F", "CommonPlugin-now"}
+
+
 def test_a_long_value_is_cut() -> None:
     ((argument,), (example,)) = (found := table_of(graded(([made("f", id="x" * 9000)], [made("f", id="y")]))).arguments, found[0].examples)
     assert argument.count == 1
@@ -136,6 +154,25 @@ def test_endless_names_are_bounded_and_still_add_up() -> None:
     assert sum(one.made for one in found.functions) == 2 * many
     assert [(one.name, one.made) for one in found.functions if one.name == OTHERS] == [(OTHERS, 8)]
     assert (found.arguments[0].function, found.arguments[0].argument, found.arguments[0].unknown) == ("f", OTHERS, 7)
+
+
+SPELLED = st.builds(
+    lambda name, arguments: Call(name, arguments),
+    st.sampled_from(["f", "F", "g", "CommonPlugin-f", "commonplugin-F"]),
+    st.dictionaries(st.sampled_from(["id", "z"]), st.sampled_from(["a", "A!", "b"])),
+)
+
+
+@pytest.mark.laws
+@given(st.lists(SPELLED, max_size=4), st.lists(SPELLED | st.sampled_from([BROKEN, NAMELESS]), max_size=4))
+def test_of_scenarios_the_functions_of_a_case_come_to_what_process_says(expected: list[Call], actual: list[Call]) -> None:
+    (grade,) = graded((expected, actual))
+    functions = table_of([grade], counted=("process",)).functions
+    made, wanted, paired, right = (sum(getattr(one, name) for one in functions) for name in ("made", "expected", "paired", "right"))
+    said = [grade.metrics[f"process.{name}"] for name in ("precision", "recall", "args_precision", "args_recall")]
+    if made or wanted:
+        assert said[:2] == [paired / made if paired else 0, paired / wanted if paired else 0]
+        assert (paired > 0 and right == paired) == (said[2:] == [1, 1])
 
 
 @pytest.mark.laws

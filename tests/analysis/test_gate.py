@@ -107,6 +107,12 @@ def test_a_run_with_no_scored_case_never_passes(gate: Gate, grades: list[Graded]
     assert headline([first, *others]) == f"{sum(one.met for one in others)} of 2 conditions met"
 
 
+def test_a_run_that_is_not_finished_never_passes() -> None:
+    first, second = judge(Gate(max_errors=0), summarise(some(40)), unfinished="interrupted")
+    assert first == Verdict("finished", "run", False, "interrupted")
+    assert second.met
+
+
 @pytest.mark.parametrize(
     "gate, sentence",
     [

@@ -5,6 +5,7 @@ from statistics import fmean
 
 import pytest
 
+from callmark.analysis.summary import summarise
 from callmark.analysis.trials import Consistency, Passes, TrialTally, trials
 from callmark.errors import BadInput
 from callmark.grading.grader import Graded
@@ -103,9 +104,23 @@ def test_grades_that_come_one_by_one_give_the_same() -> None:
     assert tally.trials() == trials(made)
 
 
-def test_without_trials_and_groups_there_is_nothing_to_tell() -> None:
+@pytest.mark.parametrize(
+    "grades, told",
+    [
+        ([], False),
+        ([grade("a", 0, 1.0), grade("b", 0, 0.0), grade("c", 0, 1.0, "refund")], False),
+        ([grade("a", 0, 1.0), grade("a", 1, "HTTP 503")], False),  # one trial, after all
+        ([grade("a", 0, 1.0), grade("a", 1, 0.0)], True),
+        ([grade("a", 0, 1.0, "refund"), grade("b", 0, 0.0, "refund")], True),
+    ],
+)
+def test_only_where_there_are_trials_or_groups_is_there_something_to_tell(grades: list[Graded], told: bool) -> None:
+    details = summarise(grades).details
+    assert details is not None
+    assert (details.trials is not None) is told
+
+
+def test_a_grade_without_the_metric_is_no_trial() -> None:
     tally = TrialTally("call.pass")
-    for place in range(3):
-        tally.add(Graded(f"c{place}", 0, "", {"call.pass": 1.0}))
-    assert tally.trials() is None
-    assert TrialTally("call.pass").trials() is None
+    tally.add(Graded("a", metrics={"schema.overall": 1.0}))
+    assert (tally.trials().cases, tally.trials().errors) == (0, 1)

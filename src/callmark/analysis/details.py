@@ -14,10 +14,13 @@ from callmark.analysis.functions import FunctionTable, FunctionTally
 from callmark.analysis.readings import Reading, readings
 from callmark.analysis.trials import Trials, TrialTally
 from callmark.grading.grader import Graded
+from callmark.grading.process import IGNORED
 
 
 class Details(Struct, frozen=True):
-    """Every table adds up to the scored cases; errors are in none of them."""
+    """Every table adds up to the scored cases; errors are in none of them. `trials` is None where no case was tried twice, and no two are
+    similar.
+    """
 
     parts: Breakdowns
     scores: Distribution | None
@@ -28,13 +31,15 @@ class Details(Struct, frozen=True):
 
 
 class DetailTally:
-    """Takes the grades one by one, errors too. A case has passed where the suite `call` says so; of scenarios, where `process` does."""
+    """Takes the grades one by one, errors too. A case has passed where the suite `call` says so; of scenarios, where `process` does, whose
+    list of functions to leave out is `ignore`.
+    """
 
-    def __init__(self, *, counted: Collection[str] = ()) -> None:
+    def __init__(self, *, counted: Collection[str] = (), ignore: tuple[str, ...] = IGNORED) -> None:
         self._parts = BreakdownTally()
         self._scores = ScoreTally()
         self._confusion = ConfusionTally()
-        self._functions = FunctionTally(counted=counted)
+        self._functions = FunctionTally(counted=counted, ignore=ignore)
         self._trials = TrialTally("process.reliability" if set(counted) == {"process"} else "call.pass")
 
     def add(self, grade: Graded) -> None:
@@ -53,4 +58,6 @@ class DetailTally:
         said = readings(
             means, scenario_types=parts.by_scenario_type, functions=table, graded=graded, errors=errors, malformed=malformed
         )  # fmt: skip
-        return Details(parts, self._scores.distribution(), self._confusion.confusion(), table, said, self._trials.trials())
+        tried = self._trials.trials()
+        told = tried if tried.over_trials.n or tried.over_groups.n else None
+        return Details(parts, self._scores.distribution(), self._confusion.confusion(), table, said, told)

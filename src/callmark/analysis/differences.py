@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from callmark.analysis.intervals import SEED, Clusters, bootstrap
+from callmark.analysis.intervals import SEED, Clusters, plain_bootstrap
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -41,7 +41,7 @@ class Difference(Struct, frozen=True):
 
 def difference(clusters: Clusters) -> Difference:
     """What the differences come to. Where all are 0 the interval is a point and p is 1."""
-    low, high = bootstrap(clusters) or (None, None)
+    low, high = plain_bootstrap(clusters) or (None, None)
     total = sum(each * times for (each, _), times in clusters.items())
     return Difference(total / _count(clusters), low, high, sign_flip(clusters))
 

@@ -1,8 +1,11 @@
 """How each function fares: how often it was expected, made and paired, and which of its arguments go wrong, with examples.
 
-By the pairing that the faults go by: names with case, arguments by `exact`. Errors are in none of it; no grades give empty tables.
+By the pairing that the faults go by: names with case, arguments by `exact`. Where nothing but the suite `process` is told, as of scenarios,
+by that (docs/metrics.md, 8): names in any case, arguments by `similar`, functions on its ignore list in neither table. Errors are in none
+of it; no grades give empty tables.
 """
 
+from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
@@ -11,6 +14,7 @@ from msgspec import Struct
 from callmark.analysis.breakdowns import MOST_NAMES, NO_NAME, OTHERS, bounded
 from callmark.calls.strict import dump
 from callmark.grading.grader import Graded
+from callmark.grading.process import IGNORED, ProcessSuite
 from callmark.types import Fault, FaultKind
 
 LONGEST_VALUE = 200  # characters of a value in an example
@@ -68,57 +72,96 @@ class FunctionTable(Struct, frozen=True):
 
 
 class FunctionTally:
-    """Takes grades one by one. With `counted`, only faults that one of these suites counts are told.
+    """Takes grades one by one. With `counted`, only faults that one of these suites counts are told; `ignore` is the list of `process`.
 
     The first 10,000 functions are told apart, the others are under "…"; likewise 10,000 arguments, further ones under "…" of their
-    function. Where an alternative counted, its calls are the expected ones.
+    function. Where an alternative counted, its calls are the expected ones. Where case does not count, a name is spelled as it was first.
     """
 
-    def __init__(self, *, counted: Collection[str] = ()) -> None:
+    def __init__(self, *, counted: Collection[str] = (), ignore: tuple[str, ...] = IGNORED) -> None:
         self._counted = frozenset(counted)
+        self._process = ProcessSuite(ignore) if self._counted == {"process"} else None
         self._functions: dict[str, list[int]] = {}
+        self._spelled: dict[str, str] = {}
         self._arguments: dict[tuple[str, str], _Wrong] = {}
 
     def add(self, grade: Graded) -> None:
         """Count one grade; an error is left out."""
         if grade.error:
             return
-        for name in grade.expected:
+        for name in filter(self._told, grade.expected):
             self._counts(name)[_EXPECTED] += 1
-        for name in grade.made:
+        for name in filter(self._told, grade.made):
             self._counts(name)[_MADE] += 1
-        for index, _, right in grade.pairs:
-            counts = self._counts(grade.expected[index])
-            counts[_PAIRED] += 1
-            counts[_RIGHT] += right
+        for index, right in _process_pairs(grade) if self._process else [(index, right) for index, _, right in grade.pairs]:
+            if self._told(grade.expected[index]):
+                counts = self._counts(grade.expected[index])
+                counts[_PAIRED] += 1
+                counts[_RIGHT] += right
         for fault in grade.faults:
             if fault.argument is not None and (not self._counted or not self._counted.isdisjoint(fault.suites)):
                 self._add_argument(grade, fault, fault.argument)
 
     def table(self) -> FunctionTable:
         """The tables so far."""
-        functions = [_function(name, *counts) for name, counts in self._functions.items()]
-        arguments = [wrong.summary(function, argument) for (function, argument), wrong in self._arguments.items()]
+        functions = [_function(self._spelled[key], *counts) for key, counts in self._functions.items()]
+        arguments = [wrong.summary(self._spelled[key], argument) for (key, argument), wrong in self._arguments.items()]
         return FunctionTable(
             sorted(functions, key=lambda one: (-one.expected, -one.made, one.name)),
             sorted(arguments, key=lambda one: (-one.count, one.function, one.argument)),
         )
 
+    def _told(self, name: str) -> bool:
+        return self._process is None or not self._process.ignores(name)
+
+    def _key(self, name: str) -> str:
+        """What a function is known by, or "…"."""
+        key = name or NO_NAME
+        if self._process:
+            key = key.casefold()
+        if key not in self._functions:
+            key = bounded(self._functions, key)
+            self._spelled.setdefault(key, OTHERS if key == OTHERS else name or NO_NAME)
+        return key
+
     def _counts(self, name: str) -> list[int]:
-        counts = self._functions.get(name)
-        if counts is None:
-            counts = self._functions.setdefault(bounded(self._functions, name or NO_NAME), [0, 0, 0, 0])
-        return counts
+        return self._functions.setdefault(self._key(name), [0, 0, 0, 0])
 
     def _add_argument(self, grade: Graded, fault: Fault, argument: str) -> None:
         function = grade.expected[fault.expected_index] if fault.expected_index is not None else ""
-        key = (bounded(self._functions, function or NO_NAME), argument)
+        if not self._told(function):
+            return
+        key = (self._key(function), argument)
         if key not in self._arguments and len(self._arguments) >= MOST_NAMES:
             key = (key[0], OTHERS)
         wrong = self._arguments.get(key)
         if wrong is None:
             wrong = self._arguments[key] = _Wrong()
         wrong.add(grade.case, fault)
+
+
+def _process_pairs(grade: Graded) -> list[tuple[int, bool]]:
+    """The expected calls that `process` pairs, and whether all their arguments agree by `similar`: those that are paired by `exact`, and
+    what is left of names that differ in case alone.
+
+    Nothing is written down of the arguments of the latter; they count as right where the suite's own numbers say so of the whole case.
+    """
+    all_right = grade.metrics.get("process.args_precision") == grade.metrics.get("process.args_recall") == 1
+    wrong = {fault.expected_index for fault in grade.faults if fault.argument is not None and "process" in fault.suites}
+    found = [(index, all_right or index not in wrong) for index, _, _ in grade.pairs]
+    broken = {fault.actual_index for fault in grade.faults if fault.kind == "malformed_call"}
+    made = {actual for _, actual, _ in grade.pairs} | broken
+    left = [name for index, name in enumerate(grade.made) if index not in made]
+    if not left:
+        return found
+    free = Counter(name.casefold() for name in left)
+    paired = {index for index, _, _ in grade.pairs}
+    for index, name in enumerate(grade.expected):
+        # a name that is left on both sides in the same case would be paired, if what was expected could be read
+        if index not in paired and name not in left and free[name.casefold()]:
+            free[name.casefold()] -= 1
+            found.append((index, all_right))
+    return found
 
 
 class _Wrong:

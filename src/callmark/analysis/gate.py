@@ -2,7 +2,7 @@
 
 `min`: a metric is at least so much; `max_drop`: it is not lower than the baseline's by more than so much, on the cases that both have;
 `max_errors`: so many errors at most. With `significant`, a drop counts only where it is no noise. A run with no scored case meets no
-condition on a metric, and no gate at all. An unknown metric raises `BadInput` with the nearest.
+condition on a metric, and no gate at all; nor does one that is not finished. An unknown metric raises `BadInput` with the nearest.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -34,7 +34,7 @@ class Gate(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 class Verdict(Struct, frozen=True):
     """One condition: its kind and what it is about, which no two have in common; whether it is met; and the numbers in words."""
 
-    condition: Literal["min", "max_drop", "max_errors", "scored"]
+    condition: Literal["finished", "scored", "min", "max_drop", "max_errors"]
     name: str
     met: bool
     said: str
@@ -65,11 +65,13 @@ def _check_bound(given: str, name: str, bound: float, *, drop: bool) -> None:
         raise BadInput(f"{given}: {name} goes from 0 to 1")
 
 
-def judge(gate: Gate, summary: Summary, comparison: Comparison | None = None) -> list[Verdict]:
-    """A verdict for each condition, and one more where nothing was scored. `comparison` is the run against the baseline; without one, no
-    condition on a drop is met.
+def judge(gate: Gate, summary: Summary, comparison: Comparison | None = None, *, unfinished: str = "") -> list[Verdict]:
+    """A verdict for each condition, and one more where nothing was scored, or the run is `unfinished`, which says why. `comparison` is the
+    run against the baseline; without one, no condition on a drop is met.
     """
-    verdicts = [] if summary.scored else [Verdict("scored", "scored cases", False, "none: there is nothing to judge by")]
+    verdicts = [Verdict("finished", "run", False, unfinished)] if unfinished else []
+    if not summary.scored:
+        verdicts.append(Verdict("scored", "scored cases", False, "none: there is nothing to judge by"))
     verdicts += [_at_least(name, bound, summary) for name, bound in gate.min.items()]
     verdicts += [_not_lower(name, bound, comparison, gate.significant) for name, bound in gate.max_drop.items()]
     if gate.max_errors is not None:

@@ -50,36 +50,27 @@ class Trials(Struct, frozen=True):
 
 
 def trials(grades: Iterable[Graded], *, passed: str = "call.pass") -> Trials:
-    """What these trials give. A trial passes where that metric is 1; a grade that does not have it raises `BadInput`."""
-    outcomes: dict[str, dict[int, bool]] = {}
-    groups: dict[str, str] = {}
+    """What these trials give, in any order. A trial passes where that metric is 1; a grade that does not have it raises `BadInput`."""
+    cases: dict[str, dict[int, Graded]] = {}
     for grade in grades:
-        case = outcomes.setdefault(grade.case, {})
-        case.pop(grade.trial, None)
-        if grade.error:
-            continue
-        if passed not in grade.metrics:
+        if not grade.error and passed not in grade.metrics:
             raise BadInput(f"no metric called {passed!r} in the grade of case {grade.case!r}{nearest(passed, grade.metrics)}")
-        case[grade.trial] = grade.metrics[passed] == 1
-        if grade.group is not None:
-            groups[grade.case] = grade.group
-    scored = {case: (len(each), sum(each.values())) for case, each in outcomes.items() if each}
-    kinds = Counter(scored.values())
-    return Trials(
-        len(scored),
-        len(outcomes) - len(scored),
-        [_passes(kinds, k) for k in range(1, max((n for n, _ in kinds), default=0) + 1)],
-        _consistency([(n, c) for n, c in scored.values() if n > 1]),
-        _consistency(_of_groups(scored, groups)),
-    )
+        cases.setdefault(grade.case, {})[grade.trial] = grade
+    tally = TrialTally(passed)
+    for case in cases.values():
+        for grade in case.values():
+            tally.add(grade)
+    return tally.trials()
 
 
 class TrialTally:
-    """The same, of grades that come one by one, those of one case together, in memory that grows with nothing but groups."""
+    """The same, of grades that come one by one, those of one case together and none twice, in memory that grows with nothing but groups.
+    A grade without the metric is no trial.
+    """
 
     def __init__(self, passed: str) -> None:
         self._passed = passed
-        self._kinds: Counter[tuple[int, int]] = Counter()
+        self._kinds: Counter[tuple[int, int]] = Counter()  # n and c of a case
         self._groups: dict[str, tuple[int, int, int]] = {}  # cases, trials, passes
         self._errors = 0
         self._case: str | None = None
@@ -95,16 +86,17 @@ class TrialTally:
             self._n += 1
             self._c += grade.metrics[self._passed] == 1
 
-    def trials(self) -> Trials | None:
-        """What they give; None where no case was tried twice, and no two are similar."""
+    def trials(self) -> Trials:
+        """What they give."""
         self._end()
-        groups = [(n, c) for cases, n, c in self._groups.values() if cases > 1]
         most = max((n for n, _ in self._kinds), default=0)
-        if most < 2 and not groups:
-            return None
-        tried = [(n, c) for (n, c), cases in self._kinds.items() if n > 1 for _ in range(cases)]
-        passes = [_passes(self._kinds, k) for k in range(1, most + 1)]
-        return Trials(self._kinds.total(), self._errors, passes, _consistency(tried), _consistency(groups))
+        return Trials(
+            self._kinds.total(),
+            self._errors,
+            [_passes(self._kinds, k) for k in range(1, most + 1)],
+            _consistency(Counter({(n, c): cases for (n, c), cases in self._kinds.items() if n > 1})),
+            _consistency(Counter((n, c) for cases, n, c in self._groups.values() if cases > 1)),
+        )
 
     def _end(self) -> None:
         if self._case is None:
@@ -128,15 +120,6 @@ def _passes(kinds: Counter[tuple[int, int]], k: int) -> Passes:
     return Passes(k, some / number, every / number, number, kinds.total() - number)
 
 
-def _of_groups(scored: dict[str, tuple[int, int]], groups: dict[str, str]) -> list[tuple[int, int]]:
-    """n and c of each group of two cases or more."""
-    members: dict[str, list[tuple[int, int]]] = {}
-    for case, group in groups.items():
-        if case in scored:
-            members.setdefault(group, []).append(scored[case])
-    return [(sum(n for n, _ in each), sum(c for _, c in each)) for each in members.values() if len(each) > 1]
-
-
-def _consistency(outcomes: list[tuple[int, int]]) -> Consistency:
-    same = sum(c in (0, n) for n, c in outcomes)
-    return Consistency(same, len(outcomes), same / len(outcomes) if outcomes else None)
+def _consistency(kinds: Counter[tuple[int, int]]) -> Consistency:
+    same = sum(times for (n, c), times in kinds.items() if c in (0, n))
+    return Consistency(same, kinds.total(), same / kinds.total() if kinds else None)

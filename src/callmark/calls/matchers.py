@@ -40,6 +40,15 @@ def has_matcher(value: Any) -> bool:
     return any(map(has_matcher, value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()))
 
 
+def literal(value: Any) -> Any:
+    """A recorded value as ground truth: what looks like a matcher in it is none, and is wrapped in `$literal`."""
+    if is_matcher(value):
+        return {"$literal": value}
+    if isinstance(value, dict):
+        return {key: literal(child) for key, child in value.items()}
+    return [literal(child) for child in value] if isinstance(value, list) else value
+
+
 def recorded(value: Any) -> Any:
     """The value with what only says how it is compared taken off: what stood in the record, for people to read."""
     if isinstance(value, dict):

@@ -1,9 +1,15 @@
 """`callmark gate`: a run against conditions; exit status 0 or 1."""
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
 from callmark.cli.reading import say
 from callmark.errors import BadInput
+
+if TYPE_CHECKING:
+    from callmark.running.runs import Run
 
 NOT_MET = 1  # exit status
 
@@ -16,7 +22,7 @@ NOT_MET = 1  # exit status
 @click.option("--max-drop", "drops", multiple=True, metavar="METRIC=NUMBER", help="The metric is not lower by more than so much.")
 @click.option("--significant", is_flag=True, help="A drop counts only where it is not within noise.")
 @click.option("--junit", metavar="FILE", help="Write the verdicts as JUnit XML.")
-@click.option("--summary", metavar="FILE", help="Write them as Markdown, for a pull request.")
+@click.option("--summary", metavar="FILE", help="Write them as Markdown, for a pull request, at the end of what is in it.")
 @click.option("--list", "listed", is_flag=True, help="Show the metrics that there are, and judge nothing.")
 @click.option("--config", metavar="FILE", help="callmark.toml; the current folder's if not given.")
 @click.option("--json", "as_json", is_flag=True, help="For machines.")
@@ -34,7 +40,7 @@ def command(
     as_json: bool,
 ) -> int:
     """One line for each condition with both numbers. Conditions stand on the command line, or in the table [gate] of callmark.toml. A run
-    with no scored case never passes.
+    with no scored case never passes, nor does one that is not finished.
 
     \b
     callmark gate runs/tuned --min call.score=0.9 --max-errors 0
@@ -71,14 +77,19 @@ def command(
             raise BadInput(f"{option} alone is no condition", "--max-drop METRIC=NUMBER says how much lower the run may be.")
     check(gate, found.info.metrics)
     means = found.summary(detailed=False)
-    against = compared([Run(gate.baseline), found])[0] if gate.max_drop and means.scored else None
-    if against is not None and against.settings:
-        say(f"callmark: {found.folder} and {gate.baseline} were graded by other settings: {', '.join(against.settings)}.")
-    verdicts = judge(gate, means, against.comparison if against else None)
+    against = None
+    if gate.max_drop and means.scored:
+        before = Run(gate.baseline)
+        against = compared([before, found])[0]
+        if against.settings:
+            say(f"callmark: {found.folder} and {before.folder} were graded by other settings: {', '.join(against.settings)}.")
+        if left := _unfinished(before):
+            say(f"callmark: the baseline is not finished: {left}.")
+    verdicts = judge(gate, means, against.comparison if against else None, unfinished=_unfinished(found))
     if junit:
         write_lines(junit, written.junit(found.label, verdicts).rstrip("\n").encode().split(b"\n"))
     if summary:
-        write_lines(summary, written.markdown(found.label, verdicts).rstrip("\n").encode().split(b"\n"))
+        _append(summary, written.markdown(found.label, verdicts))
     if as_json:
         import msgspec
 
@@ -90,3 +101,36 @@ def command(
             mark = Text("✓ ", style="green") if one.met else Text("✗ ", style="bold red")
             screen.print(mark + Text(f"{one_line(one.name, 80):<{width}}   {one.said}"), soft_wrap=True)
     return 0 if all(one.met for one in verdicts) else NOT_MET
+
+
+def _unfinished(run: "Run") -> str:
+    """What is left of a run, and how to go on with it; nothing where it is complete."""
+    from callmark.reporting.safety import one_line
+    from callmark.wording import counted
+
+    status, asked = run.info.status, run.info.asked
+    if status == "complete":
+        return ""
+    why = "still running, or killed" if status == "running" else str(status)
+    if asked is not None and status != "running":  # the counts are those of its end
+        reason = f" ({one_line(asked.stopped, 200)})" if asked.stopped else ""
+        why += f"{reason} with {asked.answers:,} of {counted(asked.questions, 'answer')}"
+    return f"{why}: callmark run {run.folder} --resume goes on"
+
+
+def _append(path: str, text: str) -> None:
+    """Write at the end of a file: in a CI, every step adds to the same summary. `-` is standard output."""
+    if path == "-":
+        click.echo(text, nl=False)
+        return
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.is_file() and target.stat().st_size:
+            text = f"\n{text}"
+        with target.open("a", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except IsADirectoryError:
+        raise BadInput(f"{path} is a directory, a file to write was expected") from None
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{path} cannot be written: {getattr(error, 'strerror', None) or error}") from None

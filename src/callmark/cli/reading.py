@@ -35,19 +35,23 @@ class ReadingOptions(Struct, frozen=True):
         return Reader(self, on_bad=on_bad)
 
 
-def reading_options(*, rejects: str = "Keep rows that cannot be read in FILE, each with its reason.") -> Callable[[Command], Command]:
-    """The options that every command has which reads datasets; it gets them as `reading`."""
+def reading_options(
+    *, rejects: str = "Keep rows that cannot be read in FILE, each with its reason.", tools: bool = True
+) -> Callable[[Command], Command]:
+    """The options that every command has which reads datasets; it gets them as `reading`. Without `tools` it has a --tools of its own."""
 
     def decorate(command: Command) -> Command:
         @wraps(command)
-        def with_options(*given: Any, dialect: str | None, tools: str | None, skip_bad: bool, rejects: str | None, **more: Any) -> Any:
-            return command(*given, reading=ReadingOptions(dialect, tools, skip_bad, rejects), **more)
+        def with_options(
+            *given: Any, dialect: str | None, skip_bad: bool, rejects: str | None, side_tools: str | None = None, **more: Any
+        ) -> Any:
+            return command(*given, reading=ReadingOptions(dialect, side_tools, skip_bad, rejects), **more)
 
         decorated: Any = with_options
         for option in (
             click.option("--rejects", metavar="FILE", help=rejects),
             click.option("--skip-bad", is_flag=True, help="Go on without rows that cannot be read, and count them."),
-            click.option("--tools", metavar="FILE", help="Tools for rows that have none: a JSON list."),
+            *([click.option("--tools", "side_tools", metavar="FILE", help="Tools for rows that have none: a JSON list.")] if tools else []),
             click.option("--from", "dialect", metavar="DIALECT", help="openai, sharegpt or scenarios; found out if not given."),
         ):
             decorated = option(decorated)

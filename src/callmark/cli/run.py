@@ -13,6 +13,7 @@ from callmark.errors import BadInput
 
 if TYPE_CHECKING:
     from callmark.running.asked_cases import Cases
+    from callmark.running.folder import SimulatedInfo
     from callmark.running.model_run import Asked, ModelRuns
 
 _POSITIVE = click.IntRange(min=1)
@@ -98,7 +99,7 @@ def command(
     from callmark.running.asking import Budget
     from callmark.running.cache import Cache
     from callmark.running.graded_run import How
-    from callmark.running.model_run import ModelRuns
+    from callmark.running.model_run import ModelRuns, contender
 
     refuse_rejects_alone(reading)
     refuse_same_file(file=cases, rejects=reading.rejects)
@@ -108,8 +109,10 @@ def command(
     which = Cases(cases, reading.dialect, reading.tools, limit, trials or 1)
     chosen = [asking.model(word, settings.models, **pace) for word in models]
     if os.path.isdir(cases):
-        which, begun, out, name = _begun(cases, which, chosen, trials=trials, resume=resume, given=(out, name))
-        chosen = [(label, asking.over(model, **pace)) for label, model in begun]
+        which, chosen, out, name, simulated = begun(cases, which, chosen, trials=trials, resume=resume, given=(out, name))
+        if simulated:
+            raise BadInput(f"{cases} has simulated conversations", f"callmark simulate {cases} --resume goes on with it.")
+        chosen = [(label, asking.over(model, **pace)) for label, model in chosen]
     if not chosen:
         raise BadInput("--model is missing: who should be asked?", "callmark run --list-models shows what there is.")
     if max_cost is not None and (unpriced := [model.model for _, model in chosen if model.price is None]):
@@ -119,7 +122,8 @@ def command(
         )
     with reading.reader() as reader:
         how = How(1, reader.on_bad, intervals=None if as_json else SHOWN, detailed=as_json)
-        runs = ModelRuns(which, chosen, grading, keys, out=out or OUT, name=name, resume=resume, how=how)
+        contenders = [contender(label, model, keys) for label, model in chosen]
+        runs = ModelRuns(which, contenders, grading, keys, out=out or OUT, name=name, resume=resume, how=how)
         cache = None if no_cache else Cache()
         if cache is not None and cache.problem:
             say(f"callmark: {keys.hide(cache.problem)}.")
@@ -127,13 +131,13 @@ def command(
             with watching() as watch:
                 runs.ask(cache=cache, budget=Budget(max_cost, max_tokens_total), watch=watch)
         except KeyboardInterrupt:
-            _say_how_to_go_on(runs)
+            say_how_to_go_on(runs)
             raise
         asked = runs.grade()
-    return _shown(asked, as_json=as_json)
+    return shown(asked, as_json=as_json)
 
 
-def _begun(
+def begun(
     run: str,
     which: "Cases",
     chosen: "Sequence[Named]",
@@ -141,7 +145,7 @@ def _begun(
     trials: int | None,
     resume: bool,
     given: tuple[str | None, str | None],
-) -> "tuple[Cases, list[Named], str, str]":
+) -> "tuple[Cases, list[Named], str, str, SimulatedInfo | None]":
     """What a run that was begun was about; whatever is given besides must be the same, which is seen to when it goes on."""
     from msgspec import structs
 
@@ -166,27 +170,31 @@ def _begun(
     cases = Cases(
         folder.to_here(dataset.path),
         which.dialect or dataset.dialect,
-        which.tools or (folder.to_here(dataset.tools) if dataset.tools else None),
+        which.tools or (folder.to_here(dataset.tools) if dataset.tools and not asked.simulated else None),
         dataset.limit if which.limit is None else which.limit,
         asked.trials if trials is None else trials,
+        which.scenarios,
     )
     path = folder.path.resolve()
     model = structs.replace(model, price=model.price or asked.model.price)
-    return cases, [(label or asked.label, model)], os.path.relpath(path.parent), path.name
+    return cases, [(label or asked.label, model)], os.path.relpath(path.parent), path.name, asked.simulated
 
 
-def _say_how_to_go_on(runs: "ModelRuns") -> None:
+def say_how_to_go_on(runs: "ModelRuns") -> None:
+    """What is kept of runs that were interrupted, and the command that goes on with each."""
     from callmark.reporting.safety import one_line
+    from callmark.running.folder import command_of
     from callmark.wording import counted
 
     for run in runs.runs:
         asked = run.info.asked
         if asked is not None and run.info.status != "complete":
             say(f"callmark: {asked.answers:,} of {counted(asked.questions, 'answer')} kept. To go on:")
-            say(f"callmark run {one_line(str(run.folder), 200)} --resume")
+            say(f"{command_of(run.info)} {one_line(str(run.folder), 200)} --resume")
 
 
-def _shown(asked: "list[Asked]", *, as_json: bool) -> int:
+def shown(asked: "list[Asked]", *, as_json: bool) -> int:
+    """Show what came of it; the exit status."""
     from callmark.reporting.models_view import show_asked
     from callmark.reporting.terminal import console
 

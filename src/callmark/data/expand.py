@@ -11,9 +11,9 @@ A conversation without calls gives no case (unless `abstain`). A malformed call 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, takewhile
-from typing import Any, Literal
+from typing import Literal
 
-from callmark.calls.matchers import is_matcher
+from callmark.calls.matchers import literal
 from callmark.calls.messages import call_text, call_texts, keep_calls, message_texts
 from callmark.calls.results import Results, match_results
 from callmark.errors import BadInput
@@ -129,13 +129,5 @@ def _abstains(messages: tuple[Message, ...], index: int) -> bool:
 
 def _gold(call: Call) -> Call:
     """The call as ground truth. A recorded value that looks like a matcher is not one: it is wrapped in `$literal`."""
-    arguments = {key: _literal(value) for key, value in call.arguments.items()}
+    arguments = {key: literal(value) for key, value in call.arguments.items()}
     return call if arguments == call.arguments else Call(call.name, arguments, call.id)
-
-
-def _literal(value: Any) -> Any:
-    if isinstance(value, dict):
-        if is_matcher(value):
-            return {"$literal": value}
-        return {key: _literal(child) for key, child in value.items()}
-    return [_literal(child) for child in value] if isinstance(value, list) else value

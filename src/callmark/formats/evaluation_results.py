@@ -33,8 +33,10 @@ def result_row(
     """One row, without a line break: what was asked and expected, what came back, and every metric by the document's name or its own.
 
     The scores of a row without a prediction, or whose prediction is an error, are null: those named in `metrics`, or the document's five.
-    A malformed call is kept, with its text for arguments. `chat_history` holds messages, ours or objects in OpenAI's form.
+    A malformed call is kept, with its text for arguments. `chat_history` holds messages, ours or objects in OpenAI's form; the
+    prediction's transcript if it is not given.
     """
+    chat_history = chat_history or (prediction.transcript if prediction else ())
     error = "no prediction" if prediction is None else prediction.error or None
     named: Mapping[str, Any] = dict.fromkeys(SCORES) if metrics is None else dict.fromkeys(metrics) if error else metrics
     return _json(

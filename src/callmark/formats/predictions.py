@@ -1,6 +1,6 @@
 """Predictions: what came back for each case, a row each, in any shape that a tool, an API or a person writes. The keys tell which.
 
-    {"case", "trial", "calls", "text", "thinking", "error", "finish", "spent"}      callmark's own
+    {"case", "trial", "calls", "text", "thinking", "error", "finish", "spent", "transcript", "ending", "states", "reward"}  callmark's own
     {"id", "tool_calls" | "output_tools" | "calls" | "function_calls"}    calls in any shape (docs/metrics.md, section 1), also text
     {"id", "text" | "output" | "completion" | "response" | "prediction" | "generated_text" | "content" | "answer"}
                                                                           a model's text, in which calls may stand; "text" alone too
@@ -23,7 +23,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import Raw, Struct, structs, to_builtins
 
-from callmark.calls.messages import NOTHING, field_problem
+from callmark.calls.messages import NOTHING, field_problem, message_text, read_messages
 from callmark.calls.parsing import Dialect, parse_calls
 from callmark.calls.shapes import named_call
 from callmark.calls.strict import dump, scrub
@@ -50,7 +50,7 @@ from callmark.formats.responses import (
 )
 from callmark.formats.rows import Rows
 from callmark.formats.surrogates import with_surrogate, written_out
-from callmark.types import Call, Place, Prediction, Spent
+from callmark.types import Call, EndStates, Place, Prediction, Spent
 
 _CASES = ("case", "case_id", "custom_id", "inputs.id")
 _ITEMS = ("datasource_item", "item")
@@ -99,7 +99,11 @@ class _Results(Struct, gc=False):
 
 _decode_usual = msgspec.json.Decoder(_UsualRow).decode
 _decode_item = msgspec.json.Decoder(_Item).decode
-_decode_spent = msgspec.json.Decoder(Spent).decode
+_DECODERS: dict[str, Callable[[Raw], Any]] = {
+    "spent": msgspec.json.Decoder(Spent).decode,
+    "states": msgspec.json.Decoder(EndStates).decode,
+    "reward": msgspec.json.Decoder(float).decode,
+}
 _decode_response = msgspec.json.Decoder(_Response).decode
 _decode_results = msgspec.json.Decoder(_Results).decode
 
@@ -185,11 +189,15 @@ def write_prediction(prediction: Prediction) -> bytes:
         "trial": prediction.trial,
         "calls": [_call_fields(call) for call in prediction.calls],
     }
-    for key in ("text", "thinking", "error", "finish"):
+    for key in ("text", "thinking", "error", "finish", "ending"):
         if said := getattr(prediction, key):
             line[key] = scrub(said)
-    if prediction.spent is not None:
-        line["spent"] = to_builtins(prediction.spent)
+    for key in ("spent", "states", "reward"):
+        if (found := getattr(prediction, key)) is not None:
+            line[key] = to_builtins(found)
+    if prediction.transcript:
+        line["transcript"] = [Raw(message_text(message)) for message in prediction.transcript]
+        return msgspec.json.encode({key: value if key == "transcript" else Raw(dump(value).encode()) for key, value in line.items()})
     return dump(line).encode()
 
 
@@ -253,7 +261,7 @@ def _read(row: bytes, parse: Dialect | None, whole: bool) -> Answer:
         thinking = "\n".join(part for part in (thinking, found.thinking) if part)
     prediction = Prediction(case or "", _trial(fields), calls, said_text, thinking, error)
     if own:
-        prediction = structs.replace(prediction, finish=text_in(fields, "finish"), spent=_spent(fields))
+        prediction = structs.replace(prediction, **_own(fields))
     return Answer(prediction, case, position, parsed)
 
 
@@ -343,13 +351,18 @@ def _id(raw: Raw, field: str) -> str | None:
     return bytes(raw).decode()
 
 
-def _spent(fields: Fields) -> Spent | None:
-    if "spent" not in fields or kind(fields["spent"]) == "n":
-        return None
-    try:
-        return _decode_spent(fields["spent"])
-    except msgspec.ValidationError as error:
-        raise BadInput(field_problem(str(error), "spent")) from None
+def _own(fields: Fields) -> dict[str, Any]:
+    """What only callmark's own rows have."""
+    found: dict[str, Any] = {key: text_in(fields, key) for key in ("finish", "ending") if key in fields}
+    for key, decode in _DECODERS.items():
+        if key in fields and kind(fields[key]) != "n":
+            try:
+                found[key] = decode(fields[key])
+            except msgspec.ValidationError as error:
+                raise BadInput(field_problem(str(error), key)) from None
+    if "transcript" in fields:
+        found["transcript"] = read_messages(fields["transcript"])
+    return found
 
 
 def _trial(fields: Fields) -> int:

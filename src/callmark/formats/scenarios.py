@@ -1,20 +1,30 @@
 """Scenarios: ground truth for whole conversations (`id, description, scenarioType, instructions, task_completion_condition,
-expected_function_calls`). Each is a case without messages; a scenario without instructions or expected calls raises `BadInput`.
+expected_function_calls`, and perhaps `group`, `tools` and `data`). Each is a case without messages. A scenario without instructions or
+expected calls, with a field of the wrong type, or with `data` that no simulated user could go by raises `BadInput` that names the field.
+
+`data` is what a user goes by who is no model, all of it optional:
+
+    {"style": "terse", "turns": 3, "script": ["…", …], "closing": "…",
+     "tasks": [{"goal": "…", "opening": "…", "slots": {"priority": "High"}, "says": {"priority": "quite urgent"},
+                "changes": {"priority": "Critical"}, "words": ["ticket"]}, …]}
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, cast
 
 import msgspec
 from msgspec import Raw, Struct
 
 from callmark.calls.expected import read_expected_text, without_globs
-from callmark.calls.messages import expected_texts
-from callmark.calls.strict import dump
+from callmark.calls.messages import expected_texts, field_problem
+from callmark.calls.strict import NotStrict, dump, parse
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats.dialect import Dialect, Reading, check_text, row_id
 from callmark.types import Call, Case, Conversation, Original, Place
+from callmark.wording import nearest
+
+STYLES = ("plain", "terse", "chatty", "impatient")
 
 
 class _Row(Struct):
@@ -26,12 +36,32 @@ class _Row(Struct):
     expected_function_calls: list[Raw] | None = None
     tools: Raw = Raw(b"")
     group: str | None = None
+    data: Raw = Raw(b"")
+
+
+class _Task(Struct):
+    """One thing that the user wants done."""
+
+    goal: str = ""
+    opening: str = ""
+    slots: dict[str, Any] = {}
+    says: dict[str, str] = {}
+    changes: dict[str, Any] = {}
+    words: list[str] = []
+
+
+class _Data(Struct):
+    style: str = "plain"
+    turns: Any = 1  # a number is told from a whole number below
+    script: list[str] = []
+    closing: str = ""
+    tasks: list[_Task] = []
 
 
 _decode = msgspec.json.Decoder(_Row).decode
 
 
-def read(row: bytes, place: Place, reading: Reading) -> Conversation:
+def read(row: bytes, place: Place, reading: Reading) -> Case:
     """The case that a scenario stands for."""
     check_text(row)
     wire = _decode(row)
@@ -53,6 +83,7 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
         description=wire.description or "",
         scenario_type=wire.scenarioType or "",
         group=wire.group,
+        data=_data(bytes(wire.data)),
     )
 
 
@@ -73,7 +104,40 @@ def write(conversation: Conversation) -> bytes:
         fields["group"] = conversation.group
     if conversation.tools:
         fields["tools"] = Raw(tools_text(conversation))
+    if conversation.data:
+        fields["data"] = Raw(dump(conversation.data).encode())
     return msgspec.json.encode(fields)
+
+
+def _data(text: bytes) -> dict[str, Any]:
+    """What `data` holds, once it is known that a user can go by it; nothing and null are no data."""
+    if not text or text == b"null":
+        return {}
+    try:
+        found = parse(text)
+    except NotStrict as problem:
+        raise BadInput(f"data cannot be read: {problem}") from None
+    try:
+        read = msgspec.convert(found, _Data)
+    except msgspec.ValidationError as error:
+        raise BadInput(field_problem(str(error), "data")) from None
+    _refuse_unknown(found, _Data.__struct_fields__, "data: there is no field")
+    if read.style not in STYLES:
+        raise BadInput(f"data.style is {read.style!r}, one of {', '.join(STYLES)} was expected")
+    if read.turns.__class__ is not int or read.turns < 1:
+        raise BadInput(f"data.turns is {dump(read.turns)}, a whole number from 1 on was expected")
+    for index, (task, given) in enumerate(zip(read.tasks, found.get("tasks", ()), strict=True)):
+        where = f"data.tasks[{index}]"
+        _refuse_unknown(given, _Task.__struct_fields__, f"{where}: there is no field")
+        _refuse_unknown(task.says, task.slots, f"{where}.says: there is no slot")
+        _refuse_unknown(task.changes, task.slots, f"{where}.changes: there is no slot")
+    return cast("dict[str, Any]", found)
+
+
+def _refuse_unknown(given: Collection[str], known: Collection[str], sentence: str) -> None:
+    for key in given:
+        if key not in known:
+            raise BadInput(f"{sentence} called {key!r}{nearest(key, known)}", f"There are {', '.join(known) or 'none'}.")
 
 
 def _call(call: Call) -> bytes:

@@ -7,12 +7,10 @@ the address and goes nowhere else; redirects are not followed, as they would tak
 import re
 from collections.abc import Callable, Container, Mapping
 from email.utils import parsedate_to_datetime
-from errno import ECONNREFUSED
 from http import HTTPStatus
-from io import BytesIO
 from time import time
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import msgspec
 from msgspec import Raw
@@ -24,14 +22,10 @@ from callmark.formats.surrogates import with_surrogate, written_out
 from callmark.models.in_prompt import read_constrained
 from callmark.models.keys import EntraToken, Keys, masked
 from callmark.models.model import ModelSettings, NoReply, Question, Reply
+from callmark.models.posting import Post
 from callmark.models.prompts import request_body
 from callmark.models.specs import HTTP, Spec, endpoint
 
-if TYPE_CHECKING:
-    from aiohttp import ClientSession
-
-LARGEST_BODY = 32 << 20
-_LARGE_REQUEST = 1 << 20  # beyond it aiohttp wants a file
 _LONGEST_SAID, _LONGEST_BEGINNING, _LONGEST_WORD = 300, 100, 60
 _MOST_DIGITS = 12
 _FILTERED = "content_filter"
@@ -77,7 +71,7 @@ class ChatModel:
         self._keys = keys
         self._endpoint = endpoint(spec, settings, keys)
         self._entra = EntraToken(keys) if self._endpoint.entra else None
-        self._session: ClientSession | None = None
+        self._post: Post | None = None
         self._reads_text = _reads_text(settings)
 
     @property
@@ -108,7 +102,9 @@ class ChatModel:
     async def ask(self, question: Question) -> Reply:
         """Its reply; raises `NoReply`, and nothing else. It is asked once: whether to ask again is for others to say."""
         try:
-            status, headers, body = await self._post(request_body(question.case, self._spec.name, self._settings))
+            assert self._post is not None, "a model is entered before it is asked"
+            token = {"Authorization": f"Bearer {await self._entra.current()}"} if self._entra else None
+            status, headers, body = await self._post(request_body(question.case, self._spec.name, self._settings), headers=token)
             names = frozenset(tool.name for tool in question.case.tools) if self._reads_text else ()
             return read_body(
                 self._keys.hide_bytes(body), status, headers, self._settings, address=self._endpoint.shown, names=names, hints=self._hints
@@ -120,47 +116,15 @@ class ChatModel:
             raise NoReply(said, again=problem.again, wait=problem.wait, crowded=problem.crowded, hopeless=problem.hopeless) from None
 
     async def __aenter__(self) -> Self:
-        from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
-
-        self._session = ClientSession(
-            connector=TCPConnector(limit=0),
-            cookie_jar=DummyCookieJar(),
-            headers={"Content-Type": "application/json", "User-Agent": "callmark", **self._endpoint.headers},
-            timeout=ClientTimeout(total=self._settings.timeout),
-        )
+        self._post = Post(self._endpoint.address, self._endpoint.shown, self._endpoint.headers, timeout=self._settings.timeout)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        post, self._post = self._post, None
+        if post is not None:
+            await post.close()
         if self._entra is not None:
             await self._entra.close()
-
-    async def _post(self, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
-        """Status, headers and body of the answer; `NoReply` where none came, or not all of it."""
-        assert self._session is not None, "a model is entered before it is asked"
-        address = self._endpoint.shown
-        headers = {"Authorization": f"Bearer {await self._entra.current()}"} if self._entra else None
-        data = body if len(body) <= _LARGE_REQUEST else BytesIO(body)
-        try:
-            async with self._session.post(self._endpoint.address, data=data, headers=headers, allow_redirects=False) as answer:
-                pieces, size = [], 0
-                while piece := await answer.content.readany():
-                    pieces.append(piece)
-                    size += len(piece)
-                    if size > LARGEST_BODY:
-                        answer.close()
-                        raise NoReply(f"{address} answered with more than {LARGEST_BODY >> 20} MB, which is not read")
-                return answer.status, answer.headers, b"".join(pieces)
-        except (OSError, ValueError, RuntimeError) as error:
-            raise _no_answer(error, address, self._settings.timeout) from None
-        except Exception as error:
-            from aiohttp import ClientError
-
-            if isinstance(error, ClientError):
-                raise _no_answer(error, address, self._settings.timeout) from None
-            raise
 
     def _hints(self, status: int) -> str:
         """What to look at first when this is the answer."""
@@ -169,28 +133,6 @@ class ChatModel:
             none = f"no key, as {variables[0]} is not set" if variables else "no key; api_key_env can name one"
             return f"it was sent {self._endpoint.credential or none}"
         return f"the model {self._spec.name} or the address is not known there" if status == _UNKNOWN else ""
-
-
-def _no_answer(error: Exception, address: str, timeout: float) -> NoReply:
-    """Why there was no whole answer. In words of our own: the library's have the address in them, with all its secrets."""
-    from aiohttp import ClientConnectorDNSError, ClientConnectorError, ClientPayloadError, ClientSSLError, InvalidURL
-
-    match error:
-        case TimeoutError():
-            return NoReply(f"{address} did not answer within {timeout:g} seconds", again=True)
-        case ClientSSLError():
-            return NoReply(f"no safe connection to {address} can be made: {error.os_error.strerror or 'TLS failed'}", hopeless=True)
-        case ClientConnectorDNSError():
-            return NoReply(f"the host of {address} is not known", again=True, hopeless=True)
-        case ClientConnectorError():
-            refused = error.os_error.errno == ECONNREFUSED
-            reason = "the connection was refused" if refused else error.os_error.strerror or "no connection can be made"
-            return NoReply(f"nobody answers at {address}: {reason}", again=True, hopeless=True)
-        case ClientPayloadError():
-            return NoReply(f"{address} broke off in the middle of its answer", again=True)
-        case InvalidURL() | UnicodeError():  # a name that no host can have
-            return NoReply(f"{address} is no address that can be asked", hopeless=True)
-    return NoReply(f"{address} closed the connection, or does not speak HTTP", again=True)
 
 
 def read_body(
@@ -209,7 +151,7 @@ def read_body(
     `settings.parse` says how, and the server found none. `names` are the tools, for that search; `hints` tells what to add for a status.
     """
     if not _OK <= status < _NOT_OK:
-        raise _refusal(status, _message(body), headers, f"{address} answered {_status(status)}", hints)
+        raise refusal(status, body, headers, address=address, hints=hints)
     mended = written_out(body)
     finish = ""
     try:
@@ -238,6 +180,11 @@ def read_body(
     if mended != body:
         calls = tuple(map(with_surrogate, calls))
     return Reply(calls, text, thinking, finish, *_tokens(fields))
+
+
+def refusal(status: int, body: bytes, headers: Mapping[str, str], *, address: str, hints: Hints = lambda status: "") -> NoReply:
+    """Why there is no reply where the status is no good one."""
+    return _refusal(status, _message(body), headers, f"{address} answered {_status(status)}", hints)
 
 
 def _reads_text(settings: ModelSettings) -> bool:

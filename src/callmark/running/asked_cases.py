@@ -1,13 +1,15 @@
 """The cases that models are asked about: a file, or what comes through a pipe, of which each run keeps a copy.
 
-All of them are read before anything is asked: ids of their own, something to ask, no scenarios; else `BadInput` is raised. What a run has
-of a pipe is not written over when it goes on: it has to be the same again.
+All of them are read before anything is asked: ids of their own, something to ask, of the kind that is wanted; else `BadInput` is raised.
+What a run has of a pipe is not written over when it goes on: it has to be the same again.
 """
 
 import filecmp
 import os
 import shutil
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct, structs
 
@@ -21,13 +23,18 @@ from callmark.running.grading import Work, survey
 
 
 class Cases(Struct, frozen=True):
-    """Which cases to ask about: a file, how it is read, the first so many of them, each so many times."""
+    """Which cases to ask about: a file, how it is read, the first so many of them, each so many times; `scenarios` or decision points.
+
+    `tools` is a file of tools for rows that have none; or `tools_text` is what would stand in it, and each run keeps a copy.
+    """
 
     path: str
     dialect: str | None = None
     tools: str | None = None
     limit: int | None = None
     trials: int = 1
+    scenarios: bool = False
+    tools_text: bytes = b""
 
 
 def read_cases(cases: Cases, folders: Sequence[RunFolder], grading: Settings, how: How) -> tuple[Work, DatasetInfo, bool, int]:
@@ -37,6 +44,10 @@ def read_cases(cases: Cases, folders: Sequence[RunFolder], grading: Settings, ho
         raise BadInput("standard input can be read once, it stands there twice")
     file = _kept(cases.path, first, CASES)
     tools = _kept(cases.tools, first, TOOLS) if cases.tools else None
+    if cases.tools_text:
+        tools = first.file(TOOLS)
+        for folder in folders:
+            _write(cases.tools_text, folder, TOOLS)
     for folder in folders[1:]:
         if file != cases.path:
             _copy(file, folder, CASES)
@@ -46,11 +57,15 @@ def read_cases(cases: Cases, folders: Sequence[RunFolder], grading: Settings, ho
     work = Work(file, grading, {}, False, cases.dialect, tools, how.on_bad is not None, called, cases.limit)
     ended, seen = survey(work, on_bad=how.on_bad)
     name = called or scrub(cases.path)
-    if ended.scenarios:
-        raise BadInput(f"{name} holds scenarios: a user has to be simulated for them", "callmark run asks at decision points.")
+    if ended.scenarios and not cases.scenarios:
+        raise BadInput(f"{name} holds scenarios: a user has to be simulated for them", "callmark simulate does so.")
+    if cases.scenarios and not ended.scenarios:
+        found = "conversations" if ended.cut else "decision points"
+        raise BadInput(f"{name} holds {found}, scenarios were expected", "callmark run asks at decision points.")
     if not seen:
         raise BadInput(f"{name} has no call in it: there is nothing to ask")
-    dataset = DatasetInfo(name, "", ended.digest, ended.dialect, "decision points", ended.cut, mended=ended.mended, limit=cases.limit)
+    what: Literal["decision points", "scenarios"] = "scenarios" if ended.scenarios else "decision points"
+    dataset = DatasetInfo(name, "", ended.digest, ended.dialect, what, ended.cut, mended=ended.mended, limit=cases.limit)
     if tools:
         dataset = structs.replace(dataset, tools=first.from_here(tools), tools_digest=digest_of(tools))
     return work, dataset, ended.cut, len(seen)
@@ -69,6 +84,15 @@ def _kept(path: str, folder: RunFolder, name: str) -> str:
     finally:
         os.unlink(again)
     return copy
+
+
+def _write(text: bytes, folder: RunFolder, name: str) -> None:
+    path = Path(folder.file(name))
+    if is_run(str(folder.path)) and path.exists():
+        if path.read_bytes() != text:
+            raise BadInput(f"the tools have changed since {folder} was begun: the answers would not belong together", "Choose another --name.")
+    else:
+        path.write_bytes(text)
 
 
 def _copy(file: str, folder: RunFolder, name: str) -> None:

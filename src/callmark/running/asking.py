@@ -78,20 +78,29 @@ class Asking:
             for _ in range(self.pace.at_once):
                 group.create_task(self._work(questions))
 
+    async def answer(self, question: Question) -> Prediction | None:
+        """The prediction for one question, remembered or asked for; None where the asking was stopped before there was one. The model has
+        to be entered.
+        """
+        key = self._key(question)
+        prediction = self._remembered(question, key)
+        if prediction is None:
+            prediction = await self._asked(question, key)
+            if prediction is None:
+                return None
+            self._budget.add(prediction.spent)
+        if prediction.error:
+            self.errors += 1
+        else:
+            self.answers += 1
+        return prediction
+
     async def _work(self, questions: Iterator[Question]) -> None:
         asked = 0
         while (question := next(questions, None)) is not None and not self._is_over():
-            key = self._key(question)
-            prediction = self._remembered(question, key)
+            prediction = await self.answer(question)
             if prediction is None:
-                prediction = await self._asked(question, key)
-                if prediction is None:
-                    return
-                self._budget.add(prediction.spent)
-            if prediction.error:
-                self.errors += 1
-            else:
-                self.answers += 1
+                return
             self._record(question, prediction)
             asked += 1
             if asked % _TURNS == 0:
@@ -161,5 +170,17 @@ class Asking:
 
 def _prediction(question: Question, reply: Reply, seconds: float, attempts: int, price: Price | None) -> Prediction:
     cost = (reply.input_tokens * price.input + reply.output_tokens * price.output) / _MILLION if price else None
-    spent = Spent(seconds, reply.input_tokens, reply.output_tokens, cost, attempts)
-    return Prediction(question.case.id, question.trial, reply.calls, reply.text, reply.thinking, "", reply.finish, spent)
+    spent = Spent(seconds, reply.input_tokens, reply.output_tokens, cost if reply.cost is None else reply.cost, attempts)
+    return Prediction(
+        question.case.id,
+        question.trial,
+        reply.calls,
+        reply.text,
+        reply.thinking,
+        "",
+        reply.finish,
+        spent,
+        reply.transcript,
+        reply.ending,
+        reply.states,
+    )

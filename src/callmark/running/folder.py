@@ -68,6 +68,18 @@ class PredictionsInfo(Struct, omit_defaults=True):
     first_unused: str = ""
 
 
+class SimulatedInfo(Struct, frozen=True, omit_defaults=True):
+    """How conversations were simulated: who played the users and judged (without anything secret), the tools, the system prompt, limits."""
+
+    user: ModelSettings = ModelSettings()
+    judge: ModelSettings | None = None
+    tools: tuple[str, ...] = ()
+    system: str = ""
+    max_turns: int = 0
+    max_steps: int = 0
+    seed: int = 0
+
+
 class AskedInfo(Struct, omit_defaults=True):
     """Who was asked, how, and what came of it. `model` has the spec without anything secret in it; `secret` says that something was taken
     out. `trailing` prompts were asked without the assistant's last words. `stopped` says why not everything was asked.
@@ -83,6 +95,7 @@ class AskedInfo(Struct, omit_defaults=True):
     remembered: int = 0
     trailing: int = 0
     stopped: str = ""
+    simulated: SimulatedInfo | None = None
 
 
 class RunInfo(Struct, omit_defaults=True):
@@ -99,6 +112,11 @@ class RunInfo(Struct, omit_defaults=True):
     match: dict[str, int] = {}
     status: Status = "complete"
     asked: AskedInfo | None = None
+
+
+def command_of(info: RunInfo) -> str:
+    """The command that goes on with a run."""
+    return "callmark simulate" if info.asked and info.asked.simulated else "callmark run"
 
 
 class RunFolder:

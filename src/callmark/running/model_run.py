@@ -1,8 +1,8 @@
-"""Models asked at every decision point: prepared, asked, graded; each model's run in a folder of its own.
+"""Models asked about every case: prepared, asked, graded; each model's run in a folder of its own.
 
 Nothing is asked before everything is known to fit: the models open, the cases read, ids of their own. A run that was interrupted or killed
 is gone on with: what has an answer is not asked again, what ended in an error is. A dataset or a setting that shapes answers and is not
-what it was then raises `BadInput` that says what changed. Scenarios raise it too: they are for simulated users.
+what it was then raises `BadInput` that says what changed.
 """
 
 import asyncio
@@ -23,6 +23,7 @@ from callmark.models.keys import HIDDEN, Keys, read_url
 from callmark.models.model import Model, ModelSettings, Question
 from callmark.models.opening import open_model, sends_requests
 from callmark.models.prompts import dropped_trailing
+from callmark.models.specs import Spec
 from callmark.running.asked_cases import Cases, read_cases
 from callmark.running.asking import Asking, Budget
 from callmark.running.cache import Cache
@@ -35,7 +36,9 @@ from callmark.running.folder import (
     PredictionsInfo,
     RunFolder,
     RunInfo,
+    SimulatedInfo,
     Status,
+    command_of,
     discard,
     folder_name,
     is_run,
@@ -65,6 +68,27 @@ class Asked(Struct, frozen=True):
     graded: GradedRun | None
 
 
+class Contender(Struct, frozen=True):
+    """A model that is opened, and how it is asked. `shown` are its settings as they may be written down; `secret` says that something was
+    taken out; `prompted`: it is sent the talk so far as a request. `simulated` is there where it is asked whole conversations.
+    """
+
+    label: str
+    model: Model
+    settings: ModelSettings
+    shown: ModelSettings
+    secret: bool = False
+    prompted: bool = False
+    simulated: SimulatedInfo | None = None
+
+
+def contender(name: str | None, settings: ModelSettings, keys: Keys) -> Contender:
+    """The model of these settings; `name` is what it is configured under, if it is."""
+    model, spec = open_model(settings, keys)
+    shown, secret = without_keys(settings, spec, keys)
+    return Contender(name or model.label, model, settings, shown, secret, sends_requests(spec))
+
+
 class _Run(Struct):
     """One model and its folder, on the way."""
 
@@ -85,7 +109,7 @@ class ModelRuns:
     def __init__(
         self,
         cases: Cases,
-        models: Sequence[tuple[str | None, ModelSettings]],
+        contenders: Sequence[Contender],
         grading: Settings,
         keys: Keys,
         *,
@@ -94,21 +118,18 @@ class ModelRuns:
         resume: bool = False,
         how: How | None = None,
     ) -> None:
-        """Open the models, read the cases, make the folders. Each model has the name it is configured under, or None."""
+        """Read the cases, make the folders."""
         self._grading = grading
         self._keys = keys
         self._how = how or How()
         Grader(grading)  # a suite that does not exist is refused before anything is read
-        opened = [(label, settings, *open_model(settings, keys)) for label, settings in models]
-        labels = [label or model.label for label, _, model, _ in opened]
+        labels = [one.label for one in contenders]
         for label in labels:
             if labels.count(label) > 1:
                 raise BadInput(f"two models are called {scrub(label)}", "Give them names of their own in callmark.toml: [models.NAME].")
         made = time.strftime("%Y-%m-%dT%H-%M")
         if resume and name is None:
-            raise BadInput(
-                "--resume needs to know which run to go on with", "Give its folder, callmark run runs/NAME --resume, or its --name."
-            )
+            raise BadInput("--resume needs to know which run to go on with", "Give its folder, runs/NAME --resume, or its --name.")
         folders: list[tuple[RunFolder, bool, Journal]] = []
         try:
             for label in labels:
@@ -117,10 +138,10 @@ class ModelRuns:
             self._work, dataset, self._cut, self.cases = read_cases(cases, [folder for folder, _, _ in folders], grading, self._how)
             self.runs = [
                 _Run(
-                    label,
-                    model,
-                    settings,
-                    sends_requests(spec),
+                    one.label,
+                    one.model,
+                    one.settings,
+                    one.prompted,
                     folder,
                     is_new,
                     journal,
@@ -129,18 +150,12 @@ class ModelRuns:
                         version("callmark"),
                         made,
                         structs.replace(dataset, path=folder.from_here(self._path(cases, folder))),
-                        PredictionsInfo(name=label),
+                        PredictionsInfo(name=one.label),
                         grading,
-                        asked=AskedInfo(
-                            label,
-                            _without_keys(settings, spec.shown, keys),
-                            cases.trials,
-                            spec.secret or HIDDEN in _shown_address(settings, keys),
-                            self.cases * cases.trials,
-                        ),
+                        asked=AskedInfo(one.label, one.shown, cases.trials, one.secret, self.cases * cases.trials, simulated=one.simulated),
                     ),
                 )
-                for label, (_, settings, model, spec), (folder, is_new, journal) in zip(labels, opened, folders, strict=True)
+                for one, (folder, is_new, journal) in zip(contenders, folders, strict=True)
             ]
             for run in self.runs:
                 if not run.is_new:
@@ -179,7 +194,8 @@ class ModelRuns:
         hopeless = [run for run in self.runs if run.asking and run.asking.hopeless]
         if hopeless and not answered:
             folder = hopeless[0].folder
-            raise BadInput(hopeless[0].asking.stopped if hopeless[0].asking else "", f"When that is mended: callmark run {folder} --resume")
+            verb = command_of(hopeless[0].info)
+            raise BadInput(hopeless[0].asking.stopped if hopeless[0].asking else "", f"When that is mended: {verb} {folder} --resume")
         return [self._graded(run) for run in self.runs]
 
     def _graded(self, run: _Run) -> Asked:
@@ -273,9 +289,11 @@ def _refuse_no_run(folder: RunFolder) -> None:
         raise BadInput(f"{folder} is no run that could be gone on with: there is no {RUN} in it", "Choose another --name.")
 
 
-def _without_keys(settings: ModelSettings, shown: str, keys: Keys) -> ModelSettings:
-    text = msgspec.json.encode(structs.replace(settings, model=shown, base_url=_shown_address(settings, keys)))
-    return msgspec.json.decode(keys.hide_bytes(text), type=ModelSettings)
+def without_keys(settings: ModelSettings, spec: Spec, keys: Keys) -> tuple[ModelSettings, bool]:
+    """The settings as they may be written down, and whether something secret was taken out of them."""
+    address = _shown_address(settings, keys)
+    text = msgspec.json.encode(structs.replace(settings, model=spec.shown, base_url=address))
+    return msgspec.json.decode(keys.hide_bytes(text), type=ModelSettings), spec.secret or HIDDEN in address
 
 
 def _shown_address(settings: ModelSettings, keys: Keys) -> str:
@@ -289,6 +307,9 @@ def _refuse_changed(folder: RunFolder, before: RunInfo, now: RunInfo) -> None:
         raise BadInput(f"{folder} was made of a file of predictions: there is no model to go on asking")
     pairs = [(name, getattr(before.asked.model, name), getattr(now.asked.model, name)) for name in _SHAPING]
     pairs += [("trials", before.asked.trials, now.asked.trials), ("limit", before.dataset.limit, now.dataset.limit)]
+    if before.asked.simulated or now.asked.simulated:
+        then, today = (msgspec.to_builtins(asked.simulated or SimulatedInfo()) for asked in (before.asked, now.asked))
+        pairs += [(name, then.get(name), today.get(name)) for name in SimulatedInfo.__struct_fields__]
     for name, then, today in pairs:
         if then != today:
             raise BadInput(

@@ -15,7 +15,7 @@ from callmark.running.asked_cases import Cases
 from callmark.running.asking import Budget
 from callmark.running.cache import Cache
 from callmark.running.graded_run import GradedRun
-from callmark.running.model_run import ModelRuns
+from callmark.running.model_run import ModelRuns, contender
 
 
 def run(
@@ -42,21 +42,21 @@ def run(
     given = [models] if isinstance(models, str | ModelSettings) else list(models)
     if not given:
         raise BadInput("there is no model to ask")
-    chosen = [_chosen(model, found.models) for model in given]
-    runs = ModelRuns(
-        Cases(fspath(cases), limit=limit, trials=trials), chosen, grading, Keys.here(), out=out, name=name, resume=resume
-    )  # fmt: skip
-    _outside_a_loop(lambda: runs.ask(cache=Cache() if cache else None, budget=Budget(max_cost, max_tokens_total)))
+    keys = Keys.here()
+    contenders = [contender(*chosen(model, found.models), keys) for model in given]
+    runs = ModelRuns(Cases(fspath(cases), limit=limit, trials=trials), contenders, grading, keys, out=out, name=name, resume=resume)
+    outside_a_loop(lambda: runs.ask(cache=Cache() if cache else None, budget=Budget(max_cost, max_tokens_total)))
     return [asked.graded for asked in runs.grade() if asked.graded is not None]
 
 
-def _chosen(model: str | ModelSettings, named: dict[str, ModelSettings]) -> tuple[str | None, ModelSettings]:
+def chosen(model: str | ModelSettings, named: dict[str, ModelSettings]) -> tuple[str | None, ModelSettings]:
+    """The name that a model is configured under, None where it is not, and its settings."""
     if isinstance(model, ModelSettings):
         return None, model
     return (model, named[model]) if model in named else (None, ModelSettings(model=model))
 
 
-def _outside_a_loop(ask: Callable[[], None]) -> None:
+def outside_a_loop(ask: Callable[[], None]) -> None:
     """Ask in this thread, or, where it has an event loop running, as a notebook's has, in another."""
     try:
         asyncio.get_running_loop()

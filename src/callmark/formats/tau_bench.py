@@ -1,0 +1,130 @@
+"""Simulations that tau-bench recorded: a row for each trial of a task, which carries both the scenario and what came of it.
+
+    {"task_id", "trial", "reward", "info": {"task": {"instruction", "actions": [{"name", "kwargs"}]}}, "traj": [OpenAI messages]}
+
+The rows of one task are one case (`read_case`: its id, the user's instructions, the actions as expected calls) and several predictions
+(`read_prediction`: every call of the conversation, its transcript, the recorded reward). A row of a trial that failed has no task, only
+`info.error`: it is a prediction that is an error, and no case.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct, structs
+
+from callmark.calls.matchers import is_matcher
+from callmark.calls.messages import field_problem, read_messages
+from callmark.calls.shapes import read_call_text
+from callmark.calls.strict import scrub
+from callmark.errors import BadInput
+from callmark.formats.dialect import Dialect, Reading, check_text
+from callmark.types import Call, Case, Conversation, Message, Original, Place, Prediction
+
+STOP = "###STOP###"  # what its simulated user says to end the conversation
+_TRANSFER = "transfer_to_human"
+
+
+class _Task(Struct):
+    instruction: str | None = None
+    actions: list[Raw] | None = None
+
+
+class _Info(Struct):
+    task: _Task | None = None
+    error: str | None = None
+
+
+class _Row(Struct):
+    task_id: int | str
+    info: _Info
+    traj: Raw
+    trial: int | None = None
+    reward: float | None = None
+
+
+_decode = msgspec.json.Decoder(_Row).decode
+
+
+def recognises(fields: Mapping[str, Raw]) -> bool:
+    return "task_id" in fields and "traj" in fields
+
+
+def read_case(row: bytes, place: Place, reading: Reading) -> Conversation:
+    """The scenario of a row. One without a task, or whose task has no instruction or actions, raises `BadInput`."""
+    wire = _read(row)
+    task = wire.info.task
+    if task is None:
+        failed = f": the trial failed ({scrub(wire.info.error)[:80]})" if wire.info.error else ""
+        raise BadInput(f"the row has no info.task{failed}")
+    if not task.instruction:
+        raise BadInput("the task has no instruction")
+    if task.actions is None:
+        raise BadInput("the task has no actions")
+    raw_tools, tools = reading.side
+    expected = tuple(map(_expected, task.actions))
+    return Case(
+        str(wire.task_id),
+        (),
+        tools,
+        place,
+        Original((), tools, row, b"", (), raw_tools, False, expected, ()),
+        expected=expected,
+        instructions=task.instruction,
+    )
+
+
+def read_prediction(row: bytes) -> Prediction:
+    """What came of the trial: its calls in order, the last words of the assistant, the transcript, why it ended, the reward."""
+    wire = _read(row)
+    transcript = read_messages(wire.traj)
+    if wire.info.error and wire.info.task is None:
+        return Prediction(str(wire.task_id), wire.trial or 0, error=scrub(wire.info.error), transcript=transcript)
+    return Prediction(
+        str(wire.task_id),
+        wire.trial or 0,
+        tuple(call for message in transcript for call in message.calls),
+        next((message.text for message in reversed(transcript) if message.role == "assistant" and message.text), ""),
+        transcript=transcript,
+        ending=_ending(transcript),
+        reward=wire.reward,
+    )
+
+
+def write(conversation: Conversation) -> bytes:
+    """Nothing is written in this form: it is what another program records."""
+    raise BadInput(f"{scrub(conversation.id)} cannot be written as a recorded simulation", "The dialect scenarios has what is in it.")
+
+
+def _read(row: bytes) -> _Row:
+    check_text(row)
+    try:
+        wire = _decode(row)
+    except msgspec.ValidationError as error:
+        raise BadInput(field_problem(str(error))) from None
+    if wire.trial is not None and wire.trial < 0:
+        raise BadInput(f"trial is {wire.trial}, a whole number from 0 on was expected")
+    return wire
+
+
+def _ending(transcript: tuple[Message, ...]) -> str:
+    """Why it ended, as far as the last message tells."""
+    last = transcript[-1] if transcript else Message("")
+    if last.role == "user" and STOP in last.text:
+        return "goodbye"
+    return "transfer" if last.role == "tool" and (last.name or "").startswith(_TRANSFER) else ""
+
+
+def _expected(text: Raw) -> Call:
+    """An action as an expected call. A recorded value that looks like a matcher is not one: it is wrapped in `$literal`."""
+    call = read_call_text(bytes(text))
+    return structs.replace(call, arguments={key: _literal(value) for key, value in call.arguments.items()})
+
+
+def _literal(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {"$literal": value} if is_matcher(value) else {key: _literal(child) for key, child in value.items()}
+    return [_literal(child) for child in value] if isinstance(value, list) else value
+
+
+DIALECT = Dialect("tau-bench", "recorded simulations", recognises, read_case, write)

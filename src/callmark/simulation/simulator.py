@@ -1,0 +1,124 @@
+"""Whole conversations as answers: the simulator is a model that is asked a scenario and plays it, so that runs, their folders, going on
+after a kill, budgets and errors are those of every other model.
+
+Each conversation has a toolbox of its own. What it changed, and what the expected calls change in a fresh copy, is recorded. The user
+begins. An agent that says nothing at all is heard as silence. What is not the agent's doing raises `NoReply`.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Self
+from uuid import uuid4
+
+from callmark.models.model import NoReply, Question, Reply
+from callmark.simulation.endings import TURN_LIMIT, Endings
+from callmark.simulation.states import expected_changes, with_reached
+from callmark.simulation.talk import Agent, Ask, Talk, ToolSource, User
+from callmark.simulation.voices import Voice
+from callmark.types import Case, EndStates, Message
+
+CONCURRENCY = 10
+
+
+class Simulator:
+    """One agent, tested by simulated users. `max_turns`: how often a user may speak."""
+
+    concurrency = CONCURRENCY
+
+    def __init__(
+        self,
+        label: str,
+        agent: Agent,
+        user: User,
+        tools: ToolSource,
+        *,
+        voices: Sequence[Voice] = (),
+        system: str = "",
+        max_turns: int = 30,
+        judge: Ask | None = None,
+    ) -> None:
+        """`voices` are the models that take part; they are entered and left with it."""
+        self.label = label
+        self._agent = agent
+        self._user = user
+        self._tools = tools
+        self._voices = voices
+        self._system = system
+        self._max_turns = max_turns
+        self._judge = judge
+        self._expected: dict[str, asyncio.Task[EndStates]] = {}  # by case: the same for all its trials
+        self._inside = AsyncExitStack()
+
+    def fingerprint(self, question: Question) -> bytes | None:
+        """None: what is remembered are the answers of the models that take part."""
+        return None
+
+    async def ask(self, question: Question) -> Reply:
+        """How the conversation of that scenario goes, the `trial`-th time."""
+        case = question.case
+        speaker = self._user.of(case, question.trial)
+        async with self._tools.opened(f"{case.id}/{question.trial}/{uuid4().hex[:8]}") as toolbox:
+            before = await toolbox.state()
+            states = None if before is None else await self._expected_states(case)
+            talk = Talk(case, question.trial, toolbox, [Message("system", self._system)] if self._system else [])
+            endings = Endings.of(case, judge=self._judge)
+            for _ in range(self._max_turns):
+                said = await speaker.speak(talk.heard)
+                talk.add_spent(said.spent)
+                if said.text:
+                    talk.messages.append(Message("user", said.text))
+                ending = await endings.after_user(talk, said)
+                if said.text or not ending:  # an agent may answer what it is told last
+                    await self._agent.reply(talk)
+                talk.ending = ending or talk.ending or await endings.after_agent(talk)
+                if talk.ending:
+                    break
+            talk.ending = talk.ending or TURN_LIMIT
+            if states is not None:
+                states = with_reached(states, before, await toolbox.state())
+        return _reply(talk, states)
+
+    async def _expected_states(self, case: Case) -> EndStates:
+        if case.id not in self._expected:
+            self._expected[case.id] = asyncio.create_task(self._replayed(case))
+        return await asyncio.shield(self._expected[case.id])
+
+    async def _replayed(self, case: Case) -> EndStates:
+        try:
+            async with self._tools.opened(f"{case.id}/expected/{uuid4().hex[:8]}") as toolbox:
+                return await expected_changes(case.expected, toolbox)
+        except NoReply:
+            del self._expected[case.id]  # the next conversation tries again
+            raise
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            for part in (self._tools, *self._voices):
+                await stack.enter_async_context(part)
+            self._inside = stack.pop_all()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for task in self._expected.values():
+            task.cancel()
+        await asyncio.gather(*self._expected.values(), return_exceptions=True)
+        self._expected.clear()
+        await self._inside.aclose()
+
+
+def _reply(talk: Talk, states: EndStates | None) -> Reply:
+    calls = tuple(call for message in talk.messages for call in message.calls)
+    last = next((message.text for message in reversed(talk.messages) if message.role == "assistant" and message.text), "")
+    spent = talk.spent
+    return Reply(
+        calls,
+        last,
+        input_tokens=spent.input_tokens,
+        output_tokens=spent.output_tokens,
+        cost=spent.cost,
+        transcript=tuple(talk.messages),
+        ending=talk.ending,
+        states=states,
+    )

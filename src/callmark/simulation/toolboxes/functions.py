@@ -1,0 +1,223 @@
+"""Python functions as tools.
+
+    python:module            the public functions that are defined in it (those of `__all__` where it has that)
+    python:module:name,name  functions by name; a class, which is made anew for each conversation, and whose public methods are the tools
+    python:module:name()     makes the tools anew for each conversation: an object with methods, a list or dict of functions
+
+Functions of a module share its variables among all conversations; a class or a function that makes one keeps them apart. A function or
+method called `state` is no tool: it gives what the tools work on, `{table: {key: {column: value}}}`. What a function raises is an error
+result. One that does not come back in time is given up, in a thread of its own; while the source is entered, what is printed goes to
+standard error.
+"""
+
+import asyncio
+import inspect
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, redirect_stdout, suppress
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import Any, Self
+
+from callmark.calls.strict import dump
+from callmark.errors import BadInput
+from callmark.models.function import MOST_HANGING, _Stdout, described
+from callmark.models.model import NoReply
+from callmark.models.replies import kind_of
+from callmark.models.threads import LoopThread, Outcome, Threads
+from callmark.simulation.talk import Result, State, Toolbox
+from callmark.simulation.toolboxes.answers import read_state, refused, told
+from callmark.simulation.toolboxes.signatures import Signature
+from callmark.types import Call, Tool
+from callmark.wording import counted, nearest
+
+_STATE = "state"
+
+Function = Callable[..., Any]
+
+
+class FunctionTools:
+    """Raises `BadInput` for what cannot be imported or has no functions, and on entering for a class that cannot be made."""
+
+    def __init__(self, spec: str, *, timeout: float) -> None:
+        self.label = f"python:{spec}"
+        self.tools: tuple[Tool, ...] = ()
+        self.signatures: dict[str, Signature] = {}
+        self._timeout = timeout
+        module, _, names = spec.partition(":")
+        imported = _imported(module, spec)
+        wanted = [name.strip() for name in names.split(",")] if names else []
+        self._makers = [_maker(imported, module, name) for name in wanted] if wanted else [lambda: imported]
+        self._threads = Threads()
+        self._loop: LoopThread | None = None
+        self._folder = ""
+
+    @asynccontextmanager
+    async def opened(self, conversation: str) -> AsyncIterator[Toolbox]:
+        yield _FunctionToolbox(self, await self._made())
+
+    async def run(self, function: Callable[[], Any], what: str) -> Outcome:
+        """What the function gives back or raises, awaited where it is async. One that does not come back in time raises `NoReply`."""
+        if self._threads.hanging >= MOST_HANGING:
+            raise NoReply(f"{self.label} is called no more: {counted(MOST_HANGING, 'call')} of it never came back", hopeless=True)
+        try:
+            async with asyncio.timeout(self._timeout):
+                value, error = await self._threads.call(function)
+                if error is None and inspect.isawaitable(value):
+                    if self._loop is None or not self._loop.is_running:
+                        self._loop = LoopThread()
+                    value, error = await self._loop.call(lambda: value)
+        except TimeoutError:
+            raise NoReply(f"{what} of {self.label} did not come back within {self._timeout:g} s") from None
+        if isinstance(error, KeyboardInterrupt):
+            raise error
+        return value, error
+
+    async def __aenter__(self) -> Self:
+        _Stdout.away()
+        self._folder = os.getcwd()
+        sys.path.append(self._folder)  # for what is imported when it is called
+        try:
+            functions = await self._made()
+        except NoReply as error:
+            await self.__aexit__(None, None, None)
+            raise BadInput(str(error)) from None
+        except BaseException:
+            await self.__aexit__(None, None, None)
+            raise
+        self.signatures = {name: Signature(function, name) for name, function in functions.items() if name != _STATE}
+        self.tools = tuple(signature.tool for signature in self.signatures.values())
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._threads.end()
+        self._threads = Threads()
+        if self._loop is not None:
+            await self._loop.end()
+            self._loop = None
+        with suppress(ValueError):  # they may have changed the path themselves
+            sys.path.remove(self._folder)
+        _Stdout.back()
+
+    async def _made(self) -> dict[str, Function]:
+        """The functions of one conversation, by name."""
+        functions: dict[str, Function] = {}
+        for maker in self._makers:
+            value, error = await self.run(maker, "the maker of the tools")
+            if error is not None:
+                raise NoReply(f"the tools of {self.label} cannot be made: {described(error)}")
+            for name, function in _functions(value):
+                if name in functions:
+                    raise BadInput(f"there are two tools called {name} in {self.label}")
+                functions[name] = function
+        if not functions.keys() - {_STATE}:
+            raise BadInput(
+                f"{self.label} has no public functions", "Name a module with functions, functions in it, or a class with methods."
+            )
+        return functions
+
+
+class _FunctionToolbox:
+    def __init__(self, source: FunctionTools, functions: dict[str, Function]) -> None:
+        self.tools = source.tools
+        self._source = source
+        self._functions = functions
+
+    async def call(self, call: Call) -> Result:
+        if no := refused(call, self._source.signatures):
+            return no
+        function = self._functions.get(call.name)
+        if function is None:
+            raise NoReply(f"{self._source.label} made no {call.name} for this conversation")
+        try:
+            bound = self._source.signatures[call.name].bound(function, call.arguments)
+        except BadInput as problem:
+            return Result(f"{problem}.", is_error=True)
+        value, error = await self._source.run(bound, call.name)
+        if error is not None:
+            return told(_said(error), is_error=True)
+        if isinstance(value, Result):
+            return told(value.text, is_error=value.is_error)
+        return told("" if value is None else value if isinstance(value, str) else dump(value))
+
+    async def state(self) -> State | None:
+        function = self._functions.get(_STATE)
+        if function is None:
+            return None
+        value, error = await self._source.run(function, _STATE)
+        if error is not None:
+            raise NoReply(f"{_STATE} of {self._source.label} raised {described(error)}")
+        return None if value is None else read_state(dump(value), whose=self._source.label)
+
+
+def _functions(made: Any) -> Iterator[tuple[str, Function]]:
+    """The public functions of a module, the public methods of an object, or what stands in a list, or by name in a dict."""
+    if isinstance(made, ModuleType):
+        listed = getattr(made, "__all__", None)
+        for name, value in vars(made).items():
+            own = name in listed if listed is not None else not name.startswith("_") and getattr(value, "__module__", "") == made.__name__
+            if own and inspect.isroutine(value):
+                yield name, value
+    elif isinstance(made, dict | list | tuple):
+        for name, value in made.items() if isinstance(made, dict) else ((getattr(each, "__name__", ""), each) for each in made):
+            if not callable(value) or not isinstance(name, str) or not name:
+                raise BadInput(f"{kind_of(value)} stands among the tools, a function with a name was expected")
+            yield name, value
+    else:
+        yield from _methods(made)
+
+
+def _methods(made: Any) -> Iterator[tuple[str, Function]]:
+    """In the order of their definition, those of a class before what it inherits."""
+    names = dict.fromkeys(name for kind in type(made).__mro__[:-1] for name in vars(kind) if not name.startswith("_"))
+    for name in names:
+        static = inspect.getattr_static(made, name)  # a property is not to be asked for its value
+        if inspect.isroutine(static) or isinstance(static, staticmethod | classmethod):
+            yield name, getattr(made, name)
+
+
+def _maker(module: ModuleType, called: str, name: str) -> Callable[[], Any]:
+    """What gives the tools that a name stands for: anew each time for a class or `name()`."""
+    plain = name.removesuffix("()")
+    found: Any = module
+    for step in plain.split("."):
+        try:
+            found = getattr(found, step)
+        except Exception:
+            raise BadInput(f"the module {called} has no {plain!r}{nearest(step, dir(found))}") from None
+    if isinstance(found, type) or (name != plain and callable(found)):
+        maker: Callable[[], Any] = found
+        return maker
+    if not callable(found) or name != plain:
+        raise BadInput(f"{called}:{name} is {kind_of(found)}, a function or a class was expected")
+    return lambda: {plain.rpartition(".")[2]: found}
+
+
+def _said(error: BaseException) -> str:
+    """As an agent is told it: no place in a file, which is nothing to it."""
+    try:
+        said = str(error)
+    except Exception:  # an exception that cannot be shown
+        said = ""
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def _imported(module: str, spec: str) -> ModuleType:
+    if not module:
+        raise BadInput(f"python:{spec} names no module, python:my_tools was expected")
+    sys.path.insert(0, "")  # the current folder goes first for as long as the module is looked for
+    try:
+        with redirect_stdout(sys.stderr):
+            return import_module(module)
+    except (Exception, SystemExit) as error:
+        if isinstance(error, ModuleNotFoundError) and error.name and (module == error.name or module.startswith(f"{error.name}.")):
+            raise BadInput(
+                f"there is no module {error.name} for python:{spec}{nearest(error.name, [path.stem for path in Path().glob('*.py')])}",
+                f"Run callmark in the folder that {module.partition('.')[0]} is in, or install it.",
+            ) from None
+        raise BadInput(f"the module of python:{spec} cannot be imported: {described(error)}") from None
+    finally:
+        with suppress(ValueError):  # the module may have changed the path itself
+            sys.path.remove("")

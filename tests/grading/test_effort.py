@@ -1,0 +1,75 @@
+"""Suites `effort` and `recorded`: what it took, and what somebody else's judge said."""
+
+from typing import Any
+
+import pytest
+
+from callmark.grading.attempt import Attempt
+from callmark.grading.effort import EffortSuite
+from callmark.grading.recorded import RecordedSuite
+from callmark.types import Case, Message, Prediction
+from tests.rows import made
+
+F, ASIDE = made("f"), made("CommonPlugin-start_over")
+
+
+@pytest.mark.parametrize(
+    "needed, used, calls",
+    [
+        ([], [], 1),
+        ([F], [F], 1),
+        ([F], [], 0),
+        ([], [F], 0),
+        ([F], [F, F], 0.5),
+        ([F, F], [F], 1),
+        ([F], [made("g")], 1),  # what is right is for other suites to say
+        ([F], [F, ASIDE, ASIDE], 1),
+        ([F, ASIDE], [F, F], 0.5),
+        ([ASIDE], [], 1),
+        ([], [ASIDE], 1),
+    ],
+)
+def test_calls_needed_to_calls_used(needed: list[Any], used: list[Any], calls: float) -> None:
+    assert EffortSuite()(Attempt(needed, used)) == {"calls": calls}
+
+
+def test_the_ignore_list_is_the_users() -> None:
+    assert EffortSuite(("g",))(Attempt([F], [F, made("G"), ASIDE]))["calls"] == 0.5
+
+
+def tried(turns: Any, *roles: str) -> Attempt:
+    case = Case("a", instructions="…", data={} if turns is None else {"turns": turns})
+    transcript = tuple(Message(role.rstrip("-"), "" if role.endswith("-") else "…") for role in roles)
+    return Attempt((), (), case=case, prediction=Prediction("a", transcript=transcript))
+
+
+@pytest.mark.parametrize(
+    "turns, roles, share",
+    [
+        (2, ["user", "assistant", "user", "assistant"], 1),
+        (2, ["user"] * 4, 0.5),
+        (2, ["user"], 1),
+        (1.5, ["user"] * 3, 0.5),
+        (2, ["assistant", "tool", "system"], 0),
+        (2, ["user", "user", "user-"], 1),  # who says nothing has had no turn
+        (None, ["user"], None),
+        (0, ["user"], None),
+        (-1, ["user"], None),
+        (True, ["user"], None),
+        ("2", ["user"], None),
+        (float("nan"), ["user"], None),
+        (float("inf"), ["user"], None),
+        (2, [], None),
+    ],
+)
+def test_turns_needed_to_turns_used(turns: Any, roles: list[str], share: float | None) -> None:
+    assert EffortSuite()(tried(turns, *roles)).get("turns") == share
+
+
+@pytest.mark.parametrize("reward, numbers", [(1.0, {"reward": 1.0}), (0.0, {"reward": 0.0}), (None, {})])
+def test_a_reward_is_passed_on_as_it_was_recorded(reward: float | None, numbers: dict[str, float]) -> None:
+    assert RecordedSuite()(Attempt((), (), prediction=Prediction("a", reward=reward))) == numbers
+
+
+def test_an_attempt_that_is_no_conversation_has_no_reward() -> None:
+    assert RecordedSuite()(Attempt((), ())) == {}

@@ -1,0 +1,306 @@
+"""Suite `policy`: rules over what was called and what was said before it."""
+
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callmark.errors import BadInput
+from callmark.grading.attempt import Attempt
+from callmark.grading.policy import PolicySuite
+from callmark.grading.policy_rules import read_rules
+from callmark.types import Call, Message, Prediction
+from tests.rows import made
+
+SAYS = "Be careful."
+
+
+def talk(*steps: str) -> tuple[Message, ...]:
+    """`user: …` is what the user says, `= …` a result, any other the calls of an assistant message, by name: `get, update`."""
+    messages: list[Message] = []
+    for step in steps:
+        if step.startswith("user: "):
+            messages.append(Message("user", step.removeprefix("user: ")))
+        elif step.startswith("= "):
+            messages.append(Message("tool", step.removeprefix("= ")))
+        else:
+            messages.append(Message("assistant", "", tuple(_call(part) for part in step.split(", "))))
+    return tuple(messages)
+
+
+def _call(text: str) -> Call:
+    name, _, value = text.partition("=")
+    return made(name, id=value) if value else made(name)
+
+
+def rule(**asks: Any) -> dict[str, Any]:
+    return {"id": "careful", "says": SAYS, **asks}
+
+
+def suite(*rules: dict[str, Any]) -> PolicySuite:
+    return PolicySuite(read_rules({"rules": list(rules)}))
+
+
+def attempt(transcript: tuple[Message, ...], calls: tuple[Call, ...] | None = None) -> Attempt:
+    found = tuple(call for message in transcript for call in message.calls) if calls is None else calls
+    return Attempt((), found, prediction=Prediction("a", calls=found, transcript=transcript))
+
+
+BEFORE = {"first": "get*", "then": "update"}
+YES, WISH = "user: Yes, please.", "user: I want another title"
+
+
+@pytest.mark.parametrize(
+    "asks, steps, places",
+    [
+        # before: each call has an earlier one
+        ({"before": BEFORE}, ["get", "update"], []),
+        ({"before": BEFORE}, ["get", "list", "update", "update"], []),
+        ({"before": BEFORE}, ["get, update"], []),
+        ({"before": BEFORE}, ["update, get"], [0]),
+        ({"before": BEFORE}, ["update", "get", "update"], [0]),
+        ({"before": BEFORE}, ["update", "update"], [0, 1]),
+        ({"before": BEFORE}, ["list"], []),
+        ({"before": BEFORE}, [WISH], []),
+        ({"before": {"first": ["get", "search"], "then": ["update", "close"]}}, ["search", "close"], []),
+        ({"before": {"first": ["get", "search"], "then": ["update", "close"]}}, ["close", "search"], [0]),
+        ({"before": {"first": "update", "then": "update"}}, ["update", "update"], [0]),
+        # confirmed: the user's last words
+        ({"confirmed": "update"}, [WISH, YES, "update"], []),
+        ({"confirmed": "update"}, [YES, "get", "= {}", "update"], []),
+        ({"confirmed": "update"}, [WISH, "update"], [1]),
+        ({"confirmed": "update"}, [YES, WISH, "update"], [2]),
+        ({"confirmed": "update"}, ["update"], [0]),
+        ({"confirmed": "update"}, ["user: yes, but change the title", "update"], [1]),
+        ({"confirmed": "update"}, ["get", WISH], []),
+        ({"confirmed": "update", "words": ["ja"]}, ["user: Ja!", "update"], []),
+        ({"confirmed": "update", "words": ["ja"]}, [YES, "update"], [1]),
+        ({"confirmed": "update", "words": "ja"}, ["user: Ja!", "update"], []),
+        # once per confirmation: each call uses up a yes
+        ({"once_per_confirmation": "up*"}, [YES, "update"], []),
+        ({"once_per_confirmation": "up*"}, [YES, "update", YES, "update"], []),
+        ({"once_per_confirmation": "up*"}, [YES, "update", "= Error", "update"], [3]),
+        ({"once_per_confirmation": "up*"}, [YES, "update, upgrade, update"], [1, 1]),
+        ({"once_per_confirmation": "up*"}, [YES, "update", WISH, "update"], [3]),
+        ({"once_per_confirmation": "up*"}, [YES, YES, "update, update"], [2]),
+        ({"once_per_confirmation": "up*"}, [WISH, "update"], [1]),
+        # never
+        ({"never": "delete"}, ["get"], []),
+        ({"never": "delete"}, ["get", "delete", "delete"], [1, 2]),
+        ({"never": ["delete", "drop"]}, ["drop"], [0]),
+        ({"never": 'f(id="1")'}, ["f=2", "f=1"], [1]),
+        ({"never": "a > b"}, ["a", "c", "b"], []),
+        ({"never": "a > b"}, ["a", "c", "a", "b"], [3]),
+        ({"never": "a >> b"}, ["a", "c", "b", "b"], [2, 3]),
+        ({"never": "a >> b"}, ["b", "a"], []),
+        ({"never": "a > a"}, ["a", "a", "a"], [1, 2]),
+        ({"never": "a > b >> c"}, ["a", "x", "a", "b", "x", "c"], [5]),
+        ({"never": "a > f(id=$result)"}, ["a", "= 7", "f=7"], [2]),
+        ({"never": "a > f(id=$result)"}, ["a", "= 8", "f=7"], []),
+        ({"never": "a >> f(id=$result)"}, ["a", "= 7", "a", "= 8", "x", "f=7"], [5]),
+        # at most
+        ({"at_most": {"times": 2, "calls": "search"}}, ["search", "get", "search"], []),
+        ({"at_most": {"times": 2, "calls": "search"}}, ["search", "search", "search", "search"], [2, 3]),
+        ({"at_most": {"times": 0, "calls": "search"}}, ["search"], [0]),
+        ({"at_most": {"times": 1, "calls": ["search", "list"]}}, ["search", "list"], [1]),
+    ],
+)
+def test_where_a_rule_is_broken(asks: dict[str, Any], steps: list[str], places: list[int]) -> None:
+    found, tried = suite(rule(**asks)), attempt(talk(*steps))
+    notes = found.notes(tried)
+    assert [note.message for note in notes] == places
+    assert {note.kind for note in notes} <= {"policy_violation"}
+    kept = float(not places)
+    assert found(tried) == {"kept": kept, "rules": kept}
+
+
+def test_rules_is_the_share_that_is_kept() -> None:
+    found = suite(rule(never="a"), {**rule(never="b"), "id": "b"}, {**rule(never="c"), "id": "c"}, {**rule(never="d"), "id": "d"})
+    assert found(attempt(talk("a", "a", "b"))) == {"kept": 0, "rules": 0.5}
+
+
+@pytest.mark.parametrize(
+    "asks, steps, how",
+    [
+        ({"before": BEFORE}, ["update"], "update was called, and no get* before it"),
+        ({"before": {"first": ["get", "list"], "then": "u*"}}, ["update"], "update was called, and no get or list before it"),
+        ({"confirmed": "update"}, ["update"], "update was called before the user said anything"),
+        ({"confirmed": "update"}, [WISH, "update"], 'update was called when the user had said "I want another title"'),
+        ({"confirmed": "update"}, [f"user: {'x ' * 99}", "update"], f'update was called when the user had said "{"x " * 40}…"'),
+        ({"once_per_confirmation": "*"}, [YES, "a", "b"], "b was called, and the yes before it was for a"),
+        ({"once_per_confirmation": "*"}, ["a"], "a was called, and no yes before it"),
+        ({"never": "a > b"}, ["a", "b"], "b was called"),
+        ({"at_most": {"times": 1, "calls": "*"}}, ["a", "b"], "b was call number 2, at most 1 were allowed"),
+    ],
+)
+def test_a_note_has_the_rule_its_sentence_and_what_happened(asks: dict[str, Any], steps: list[str], how: str) -> None:
+    (note,) = suite(rule(**asks)).notes(attempt(talk(*steps)))
+    assert note.sentence == f"careful: Be careful: {how}"
+
+
+def test_a_note_has_the_place_in_the_transcript_and_in_the_calls() -> None:
+    transcript = talk(WISH, "get", "= {}", WISH, "list, update")
+    (note,) = suite(rule(never="update")).notes(attempt(transcript))
+    assert (note.message, note.actual_index) == (4, 2)
+    (note,) = suite(rule(never="update")).notes(attempt(transcript, (made("get"),)))  # calls that are not those of the transcript
+    assert (note.message, note.actual_index) == (4, None)
+
+
+def test_a_malformed_call_fits_no_rule() -> None:
+    broken = Call("update", {}, None, "cut off", "{")
+    assert suite(rule(never="*"))(attempt((Message("assistant", "", (broken,)),)))["kept"] == 1
+
+
+def test_a_flood_is_noted_in_part() -> None:
+    assert len(suite(rule(never="a")).notes(attempt(talk(*["a"] * 300)))) == 20
+
+
+def test_long_sequences_over_many_calls_are_looked_for_in_no_time() -> None:
+    tried = attempt(talk("c", *["a"] * 3000))
+    assert suite(rule(never="a >> a >> a >> c"))(tried)["kept"] == 1
+
+
+class TestWithoutATranscript:
+    def test_only_rules_that_calls_alone_can_break_are_looked_at(self) -> None:
+        found = suite(rule(never="update"), {**rule(confirmed="update"), "id": "asked"})
+        tried = Attempt((), (made("get"), made("update")), prediction=Prediction("a"))
+        assert found(tried) == {"kept": 0, "rules": 0}
+        (note,) = found.notes(tried)
+        assert (note.message, note.actual_index) == (None, 1)
+
+    @pytest.mark.parametrize("asks", [{"confirmed": "*"}, {"once_per_confirmation": "*"}, {"never": "a > f(id=$result)"}])
+    def test_where_no_rule_is_left_there_are_no_numbers(self, asks: dict[str, Any]) -> None:
+        found = suite(rule(**asks))
+        for tried in (Attempt((), (made("a"),)), Attempt((), (made("a"),), prediction=Prediction("a"))):
+            assert found(tried) == {}
+            assert found.notes(tried) == []
+
+    def test_no_rules_no_numbers(self) -> None:
+        assert PolicySuite()(attempt(talk("a"))) == {}
+
+
+WRITTEN = """
+rules:
+  - id: look-first
+    says: A ticket is looked up before it is changed.
+    before: {first: "*get_support_ticket", then: ["*update_*"]}
+  - id: ask-first
+    says: Nothing is written that the user did not confirm.
+    confirmed: ["*create_*", "*update_*"]
+    words: [ja]
+  - {id: loop, says: Once is enough., never: "*start_over > *start_over"}
+  - id: few
+    says: Three are enough.
+    at_most: {times: 3, calls: "*search_*"}
+"""
+
+
+def test_rules_as_a_file_has_them() -> None:
+    first, second, third, fourth = read_rules(yaml.safe_load(WRITTEN))
+    assert (first.id, first.kind, [one.text for one in first.first], [one.text for one in first.calls]) == (
+        "look-first",
+        "before",
+        ["*get_support_ticket"],
+        ["*update_*"],
+    )
+    assert (second.kind, second.words, len(second.calls)) == ("confirmed", ("ja",), 2)
+    assert [step.gap for step in third.calls[0].steps] == ["first", "next"]
+    assert (fourth.kind, fourth.times, fourth.says) == ("at_most", 3, "Three are enough.")
+
+
+@pytest.mark.parametrize(
+    "written, reason",
+    [
+        ("", "a policy has `rules:`, a list of rules; it is empty"),
+        ("[]", "a policy has `rules:`, a list of rules; it is a list"),
+        ("rule: []", "a policy has `rules:`, a list of rules; its keys are rule"),
+        ("rules: []\nruels: 1", "there is no key called 'ruels' beside rules. Did you mean rules?"),
+        ("rules: []", "rules is a list, a list with at least one rule was expected"),
+        ("rules: {a: 1}", "rules is an object, a list with at least one rule was expected"),
+        ("rules: [never]", "rule 1 is the text 'never', an object with id, says and what it asks for was expected"),
+        ("rules: [{says: x, never: f}]", "rule 1 has no id"),
+        ("rules: [{id: 1, says: x, never: f}]", "rule 1: id is 1, text was expected"),
+        ("rules: [{id: a, never: f}]", "rule 'a' has no says"),
+        ("rules: [{id: a, says: '', never: f}]", "rule 'a': says is an empty text, text was expected"),
+        ("rules: [{id: a, says: x, nevr: f}]", "rule 'a': there is no key called 'nevr'. Did you mean never?"),
+        ("rules: [{id: a, says: x}]", "rule 'a' has nothing that it asks for, one of before, confirmed,"),
+        ("rules: [{id: a, says: x, never: f, confirmed: f}]", "rule 'a' has confirmed and never, one of before, confirmed,"),
+        ("rules: [{id: a, says: x, never: f}, {id: a, says: x, never: f}]", "rule 2: the id 'a' stands for two rules"),
+        ("rules: [{id: a, says: x, never: 'f('}]", "rule 'a': never: the pattern 'f(' cannot be read: at character 3 stands the end"),
+        ("rules: [{id: a, says: x, never: [f, 'g >']}]", "rule 'a': never: the pattern 'g >' cannot be read"),
+        ("rules: [{id: a, says: x, never: 3}]", "rule 'a': never is 3, a pattern of calls or a list of such was expected"),
+        ("rules: [{id: a, says: x, never: }]", "rule 'a': never is empty, a pattern of calls or a list of such was expected"),
+        ("rules: [{id: a, says: x, never: []}]", "rule 'a': never is an empty list, a pattern of calls or a list of such was expected"),
+        ("rules: [{id: a, says: x, before: f}]", "rule 'a': before is the text 'f', an object with first and then was expected"),
+        ("rules: [{id: a, says: x, before: {first: f}}]", "rule 'a': before has no then"),
+        (
+            "rules: [{id: a, says: x, before: {frist: f, then: g}}]",
+            "rule 'a': there is no key called 'frist' in before. Did you mean first?",
+        ),
+        ("rules: [{id: a, says: x, at_most: {times: -1, calls: f}}]", "rule 'a': times is -1, a whole number from 0 on was expected"),
+        ("rules: [{id: a, says: x, at_most: {times: true, calls: f}}]", "rule 'a': times is True, a whole number from 0 on was expected"),
+        ("rules: [{id: a, says: x, at_most: {calls: f}}]", "rule 'a': at_most has no times"),
+        ("rules: [{id: a, says: x, never: f, words: [ja]}]", "rule 'a': words belong to confirmed and once_per_confirmation, not to never"),
+        ("rules: [{id: a, says: x, confirmed: f, words: [no]}]", "rule 'a': words is False, a text or a list of such was expected"),
+        ("rules: [{id: a, says: x, confirmed: f, words: []}]", "rule 'a': words is an empty list"),
+    ],
+)
+def test_what_is_no_policy_is_refused_with_the_rule_and_the_reason(written: str, reason: str) -> None:
+    with pytest.raises(BadInput) as error:
+        read_rules(yaml.safe_load(written))
+    assert str(error.value).startswith(reason)
+
+
+ANY_YAML = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(["f", "f(", "a > b"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["rules", "id", "says", "never", "before", "first", "then", "at_most", "words", "x"]), inner, max_size=4
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@pytest.mark.laws
+@given(ANY_YAML)
+def test_nothing_but_a_sentence_comes_of_what_is_no_policy(value: Any) -> None:
+    for given_value in (value, {"rules": value}, {"rules": [value]}):
+        try:
+            assert read_rules(given_value)
+        except BadInput as error:
+            assert str(error)
+
+
+RULES = suite(
+    rule(before=BEFORE),
+    {**rule(confirmed="*"), "id": "b"},
+    {**rule(once_per_confirmation="*"), "id": "c"},
+    {**rule(never="get >> update(id=$result)"), "id": "d"},
+    {**rule(at_most={"times": 1, "calls": ["get", "update"]}), "id": "e"},
+)
+any_calls = st.lists(
+    st.builds(Call, st.sampled_from(["get", "update", ""]), st.just({"id": "1"}), malformed=st.sampled_from(["", "cut off"]))
+)
+any_messages = st.lists(
+    st.builds(
+        Message,
+        st.sampled_from(["user", "assistant", "tool", "system", "?"]),
+        st.sampled_from(["yes", "no", "1", ""]) | st.text(),
+        any_calls.map(tuple),
+        st.none() | st.just("c"),
+    ),
+    max_size=6,
+)
+
+
+@pytest.mark.laws
+@given(any_messages)
+def test_no_transcript_raises_and_there_is_a_note_exactly_where_a_rule_is_broken(messages: list[Message]) -> None:
+    tried = attempt(tuple(messages))
+    numbers = RULES(tried)
+    assert all(0 <= value <= 1 for value in numbers.values())
+    assert (numbers["kept"] == 1) == (numbers["rules"] == 1) == (not RULES.notes(tried))

@@ -1,0 +1,237 @@
+"""Suite `state`: what a conversation changed against what the expected calls change."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import structs
+
+from callmark.calls.pairing import Comparison
+from callmark.grading.attempt import Attempt
+from callmark.grading.state import StateSuite, compared
+from callmark.types import EndStates, Metrics, Note, Prediction
+
+Tables = dict[str, dict[str, dict[str, Any] | None]]
+
+
+def ended(reached: Tables, expected: Tables, *, new: tuple[str, ...] = (), new_expected: tuple[str, ...] | None = None) -> EndStates:
+    return EndStates(reached, expected, new, new if new_expected is None else new_expected)
+
+
+def attempt(states: EndStates | None) -> Attempt:
+    return Attempt((), (), prediction=Prediction("a", states=states))
+
+
+def measured(states: EndStates | None) -> Metrics:
+    return StateSuite()(attempt(states))
+
+
+def noted(states: EndStates) -> list[str]:
+    notes: list[Note] = StateSuite().notes(attempt(states))
+    assert {note.kind for note in notes} <= {"state_difference"}
+    return [note.sentence for note in notes]
+
+
+TICKET = {"title": "Printer broken", "priority": "High"}
+MAIL = {"title": "No mail", "priority": "Low"}
+
+
+@pytest.mark.parametrize(
+    "reached, expected, new, new_expected, numbers",
+    [
+        # nothing at all; one side only
+        ({}, {}, (), (), (1, 1, 1)),
+        ({"t": {}}, {}, (), (), (1, 1, 1)),
+        ({"t": {"1": TICKET}}, {}, (), (), (0, 0, 0)),
+        ({}, {"t": {"1": TICKET}}, (), (), (0, 0, 0)),
+        # rows that were there: known by their keys
+        ({"t": {"1": TICKET}}, {"t": {"1": TICKET}}, (), (), (1, 1, 1)),
+        ({"t": {"2": TICKET}}, {"t": {"1": TICKET}}, (), (), (0, 0, 0)),
+        ({"u": {"1": TICKET}}, {"t": {"1": TICKET}}, (), (), (0, 0, 0)),
+        ({"t": {"1": TICKET, "2": MAIL}}, {"t": {"1": TICKET}}, (), (), (0, 0.5, 1)),
+        ({"t": {"1": TICKET}}, {"t": {"1": TICKET, "2": MAIL}}, (), (), (0, 1, 0.5)),
+        ({"t": {"1": {**TICKET, "priority": "Low"}}}, {"t": {"1": TICKET}}, (), (), (0, 0, 0)),
+        ({"t": {"1": {**TICKET, "note": "x"}}}, {"t": {"1": TICKET}}, (), (), (0, 0, 0)),
+        # by `similar`, and by matchers on the expected side alone
+        ({"t": {"1": {"title": "printer  broken!"}}}, {"t": {"1": {"title": "Printer broken"}}}, (), (), (1, 1, 1)),
+        ({"t": {"1": {"at": "10:31"}}}, {"t": {"1": {"at": {"$any": True}}}}, (), (), (1, 1, 1)),
+        ({"t": {"1": {"at": {"$any": True}}}}, {"t": {"1": {"at": "10:31"}}}, (), (), (0, 0, 0)),
+        ({"t": {"1": {"a": 1}}}, {"t": {"1": {"a": 1, "b": {"$optional": 2}}}}, (), (), (1, 1, 1)),
+        # rows that are gone
+        ({"t": {"1": None}}, {"t": {"1": None}}, (), (), (1, 1, 1)),
+        ({"t": {"1": None}}, {"t": {"1": TICKET}}, (), (), (0, 0, 0)),
+        ({"t": {"1": TICKET}}, {"t": {"1": None}}, (), (), (0, 0, 0)),
+        ({}, {"t": {"1": None}}, (), (), (0, 0, 0)),
+        ({"t": {"1": None}}, {"t": {"1": {}}}, (), (), (0, 0, 0)),
+        # new rows: known by what is in them
+        ({"t": {"T-7": TICKET}}, {"t": {"T-9": TICKET}}, ("t/T-7",), ("t/T-9",), (1, 1, 1)),
+        ({"t": {"T-7": MAIL, "T-8": TICKET}}, {"t": {"T-7": TICKET, "T-8": MAIL}}, ("t/T-7", "t/T-8"), ("t/T-7", "t/T-8"), (1, 1, 1)),
+        ({"t": {"T-7": TICKET, "T-8": TICKET}}, {"t": {"T-7": TICKET}}, ("t/T-7", "t/T-8"), ("t/T-7",), (0, 0.5, 1)),
+        ({"t": {"T-7": TICKET}}, {"t": {"T-7": TICKET}}, ("t/T-7",), (), (0, 0, 0)),  # new, where one that was there should change
+        # a key that somebody chose has to be the same
+        ({"users": {"bob": {"name": "bob"}}}, {"users": {"alice": {"name": "alice"}}}, ("users/bob",), ("users/alice",), (0, 0, 0)),
+        ({"users": {"bob": {"name": "bob"}}}, {"users": {"bob": {"name": "bob"}}}, ("users/bob",), ("users/bob",), (1, 1, 1)),
+    ],
+)
+def test_state(reached: Tables, expected: Tables, new: tuple[str, ...], new_expected: tuple[str, ...], numbers: tuple[float, ...]) -> None:
+    found = measured(ended(reached, expected, new=new, new_expected=new_expected))
+    assert tuple(found.values()) == numbers
+    assert tuple(found) == StateSuite.metrics
+
+
+NEW = ("tickets/T-1", "tickets/T-2", "items/I-1")
+EXPECTED: Tables = {
+    "tickets": {"T-1": {"id": "T-1", **TICKET}, "T-2": {"id": "T-2", **MAIL}},
+    "items": {"I-1": {"for": "T-1", "do": "call"}},
+}
+
+
+def test_a_new_row_that_names_another_has_to_name_the_partner_of_the_right_one() -> None:
+    swapped: Tables = {
+        "tickets": {"T-1": {"id": "T-1", **MAIL}, "T-2": {"id": "T-2", **TICKET}},
+        "items": {"I-1": {"for": "T-2", "do": "call"}},
+    }
+    assert measured(ended(swapped, EXPECTED, new=NEW))["reached"] == 1
+    wrong: Tables = {**swapped, "items": {"I-1": {"for": "T-1", "do": "call"}}}
+    assert measured(ended(wrong, EXPECTED, new=NEW)) == {"reached": 0, "precision": 2 / 3, "recall": 2 / 3}
+    assert noted(ended(wrong, EXPECTED, new=NEW)) == ['items I-1, for: it is "T-1", that is another new row than was expected']
+
+
+def test_a_wrong_new_row_does_not_make_the_rows_that_name_it_wrong() -> None:
+    reached: Tables = {**EXPECTED, "tickets": {"T-1": {"id": "T-1", **TICKET, "priority": "Low"}, "T-2": {"id": "T-2", **MAIL}}}
+    assert measured(ended(reached, EXPECTED, new=NEW))["precision"] == 2 / 3
+    assert noted(ended(reached, EXPECTED, new=NEW)) == ['tickets T-1, priority: it is "Low", "High" was expected']
+
+
+@pytest.mark.parametrize(
+    "value, expected, right",
+    [
+        ("T-5", "T-9", True),
+        ("see T-5.", "see T-9.", True),
+        (["T-5", 1], ["T-9", 1], True),
+        ({"on": "T-5"}, {"on": "T-9"}, True),
+        ("T-9", "T-9", False),  # which was there already
+        ("T-5-b", "T-9-b", False),
+        ("T-5", {"$glob": "T-*"}, True),
+        ("T-5", {"$glob": "X-*"}, False),
+        (5, 9, False),
+    ],
+)
+def test_where_a_new_row_may_be_named(value: Any, expected: Any, right: bool) -> None:
+    reached: Tables = {"t": {"T-5": {"a": 1}}, "log": {"last": {"about": value}}}
+    wanted: Tables = {"t": {"T-9": {"a": 1}}, "log": {"last": {"about": expected}}}
+    assert measured(ended(reached, wanted, new=("t/T-5",), new_expected=("t/T-9",)))["reached"] == right
+
+
+@pytest.mark.parametrize("column, right", [("ticket_id", True), ("ticketId", True), ("id", True), ("priority", False), ("paid", False)])
+def test_a_mere_number_names_a_row_in_a_column_of_ids_only(column: str, right: bool) -> None:
+    reached: Tables = {"tickets": {"5": {"a": 1}}, "log": {"last": {column: 5}}}
+    wanted: Tables = {"tickets": {"9": {"a": 1}}, "log": {"last": {column: 9}}}
+    assert measured(ended(reached, wanted, new=("tickets/5",), new_expected=("tickets/9",)))["reached"] == right
+
+
+def test_the_same_key_in_two_tables_is_told_apart_by_the_column() -> None:
+    new = ("items/1", "items/2", "tickets/1", "tickets/2")
+    expected: Tables = {
+        "tickets": {"1": TICKET, "2": MAIL},
+        "items": {"1": {"id": 1, "ticket_id": 1}, "2": {"id": 2, "ticket_id": 2, "x": 1}},
+    }
+    reached: Tables = {
+        "tickets": {"1": MAIL, "2": TICKET},
+        "items": {"1": {"id": 1, "ticket_id": 2}, "2": {"id": 2, "ticket_id": 1, "x": 1}},
+    }
+    assert measured(ended(reached, expected, new=new))["reached"] == 1
+    assert measured(ended({**reached, "items": expected["items"]}, expected, new=new))["reached"] == 0
+
+
+@pytest.mark.parametrize(
+    "reached, expected, new, sentence",
+    [
+        ({}, {"t": {"T-1": {"a": 1}}}, (), 't T-1: a change was not made, {"a":1} was expected'),
+        ({}, {"t": {"T-1": None}}, (), "t T-1: it was not deleted"),
+        ({}, {"t": {"T-1": {"a": {"$literal": 1}}}}, ("t/T-1",), 't: a new row was not made, {"a":1} was expected'),
+        ({"t": {"T-1": {"a": 1}}}, {}, (), 't T-1: a change was made, {"a":1}: that was not expected'),
+        ({"t": {"T-1": None}}, {}, (), "t T-1: it was deleted: that was not expected"),
+        ({"t": {"T-1": {"a": 1}}}, {}, ("t/T-1",), 't T-1: a new row was made, {"a":1}: that was not expected'),
+        ({"t": {"T-1": None}}, {"t": {"T-1": {"a": 1}}}, (), 't T-1: it was deleted, {"a":1} was expected'),
+        ({"t": {"T-1": {"a": 1}}}, {"t": {"T-1": None}}, (), 't T-1: it was not deleted, it is {"a":1}'),
+        ({"t": {"T-1": {"a": 1}}}, {"t": {"T-1": {"a": 2}}}, (), "t T-1, a: it is 1, 2 was expected"),
+        ({"t": {"T-1": {}}}, {"t": {"T-1": {"a": 2}}}, (), "t T-1, a: it is not there, 2 was expected"),
+        ({"t": {"T-1": {"a": 1}}}, {"t": {"T-1": {}}}, (), "t T-1, a: it is 1, nothing was expected"),
+        ({"t": {"T-1": {"a": "x" * 500}}}, {"t": {"T-1": {"a": 2}}}, (), f't T-1, a: it is "{"x" * 119}…, 2 was expected'),
+    ],
+)
+def test_each_difference_has_a_sentence(reached: Tables, expected: Tables, new: tuple[str, ...], sentence: str) -> None:
+    assert noted(ended(reached, expected, new=new)) == [sentence]
+
+
+def test_a_note_says_which_column() -> None:
+    (note,) = StateSuite().notes(attempt(ended({"t": {"1": {"a": 1}}}, {"t": {"1": {"a": 2}}})))
+    assert note.argument == "t.a"
+
+
+def test_no_states_no_numbers() -> None:
+    assert measured(None) == {}
+    assert StateSuite()(Attempt((), ())) == {}
+    assert StateSuite().notes(Attempt((), ())) == []
+    assert measured(EndStates({"t": {"1": TICKET}}, unknown="the expected calls could not be carried out")) == {}
+
+
+def test_rows_that_nest_too_deep_give_no_numbers() -> None:
+    deep: Any = 1
+    for _ in range(900):
+        deep = [deep]
+    assert measured(ended({"t": {"1": {"a": deep}}}, {})) == {}
+
+
+def test_a_flood_of_new_rows_is_compared_in_no_time() -> None:
+    rows: Tables = {"t": {f"T-{index}": {"n": index, "me": f"T-{index}"} for index in range(3000)}}
+    assert measured(ended(rows, rows, new=tuple(f"t/T-{index}" for index in range(3000))))["reached"] == 1
+
+
+# No text below is a key, so that what a value names is what the strategy says it names.
+keys = st.sampled_from(["T-1", "T-2", "T-3", "bob", "7"])
+cells = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "a", "A.", "x y"]) | keys
+nested = st.recursive(
+    cells, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("ab"), inner, max_size=2), max_leaves=4
+)
+rows = st.dictionaries(st.sampled_from(["a", "id", "t_id"]), nested, max_size=3)
+tables = st.dictionaries(st.sampled_from("tu"), st.dictionaries(keys, st.none() | rows, max_size=4), max_size=2)
+new_rows = st.lists(st.builds(lambda table, key: f"{table}/{key}", st.sampled_from("tu"), keys), max_size=6).map(tuple)
+
+
+def turned(changes: Tables) -> Tables:
+    return {table: dict(reversed(found.items())) for table, found in reversed(changes.items())}
+
+
+@pytest.mark.laws
+@given(tables, new_rows)
+def test_a_state_against_itself_is_reached(changes: Tables, new: tuple[str, ...]) -> None:
+    states = ended(changes, changes, new=new)
+    assert set(measured(states).values()) == {1.0}
+    assert noted(states) == []
+
+
+@pytest.mark.laws
+@given(tables, tables, new_rows, new_rows)
+def test_the_order_of_rows_changes_nothing(reached: Tables, expected: Tables, new: tuple[str, ...], new_expected: tuple[str, ...]) -> None:
+    states = ended(reached, expected, new=new, new_expected=new_expected)
+    other = structs.replace(states, reached=turned(reached), new_reached=new[::-1])
+    assert measured(states) == measured(other)
+    assert noted(states) == noted(other)
+
+
+@pytest.mark.laws
+@given(tables, tables, new_rows, new_rows)
+def test_there_is_a_note_exactly_where_the_state_is_not_reached(
+    reached: Tables, expected: Tables, new: tuple[str, ...], new_expected: tuple[str, ...]
+) -> None:
+    states = ended(reached, expected, new=new, new_expected=new_expected)
+    found = measured(states)
+    assert all(0 <= value <= 1 for value in found.values())
+    assert (found["reached"] == 1) == (found["precision"] == found["recall"] == 1) == (not noted(states))
+    rows = compared(states).rows
+    assert sum(row.expected_key is not None for row in rows) == sum(map(len, expected.values()))
+    assert sum(row.reached_key is not None for row in rows) == sum(map(len, reached.values()))
+    assert all(isinstance(row.arguments, Comparison) for row in rows if row.new and None not in (row.expected_key, row.reached_key))

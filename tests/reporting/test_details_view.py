@@ -1,0 +1,89 @@
+"""A run in detail, as people see it in the terminal."""
+
+from io import StringIO
+
+from callmark.analysis.summary import summarise
+from callmark.grading.grader import Graded, Grader
+from callmark.grading.suites import Settings
+from callmark.reporting.details_view import show_details
+from callmark.reporting.terminal import console
+from callmark.types import Call, Case, Prediction, Source
+from tests.rows import made
+
+
+def shown(grades: list[Graded], headline: str = "call.score") -> str:
+    details = summarise(grades).details
+    assert details is not None
+    stream = StringIO()
+    show_details(console(stream), details, headline=headline)
+    return "\n".join(" ".join(line.split()) for line in stream.getvalue().splitlines())
+
+
+def graded(*attempts: tuple[list[Call], list[Call]], scenario_type: str = "", trials: int = 1) -> list[Graded]:
+    """The grades of these attempts, each expected and made, so often."""
+    grader = Grader(Settings())
+    found = []
+    for index, (expected, actual) in enumerate(attempts):
+        case = Case(f"c{index}", expected=tuple(expected), source=Source("talk", 2 * index), scenario_type=scenario_type)
+        found += grader.record(case, [Prediction(case.id, trial, tuple(actual)) for trial in range(trials)])
+    return found
+
+
+def test_of_no_grades_nothing_is_shown() -> None:
+    assert shown([]) == ""
+
+
+def test_every_table_has_its_numbers() -> None:
+    said = shown(
+        graded(
+            ([made("f", id="a")], [made("f", id="a")]),
+            ([made("f", id="a")], [made("f", id="b")]),
+            ([made("g")], [made("f")]),
+            ([made("g")], []),
+            ([], [made("h")]),
+            ([made("g")], [made("g"), made("g")]),
+        )
+    )
+    for line in (
+        "how call.score is spread n",
+        "p5 0 p25 0 p50 0 p75 .667 p95 1",
+        "by tool n call.score",
+        "g 3 .222 ████▌",
+        "by position in the conversation (message) n call.score",
+        "which tool was called instead n",
+        "(no call) → h 1",
+        "no call was due in 1 case, it called something in 1",
+        "a call was due in 5 cases, it called nothing in 1",
+        "too many calls in 2 cases (2), too few in 1 (1)",
+        "functions expected made precision recall all arguments right",
+        "g 3 2 .500 .333 1 of 1",
+        "h 0 1 0 - 0 of 0",
+        "arguments that were wrong missing extra unknown wrong type wrong value for example",
+        'f.id · · · · 1 "b", expected "a" (c1)',
+        "what this says",
+        "process.args_precision, process.args_recall: significant issues with arguments: they are wrong or missing",
+    ):
+        assert f"{line}\n" in f"{said}\n", f"{line!r} is not in\n{said}"
+    for absent in ("by kind of scenario", "by length of the prompt", "over trials", "more (--json"):
+        assert absent not in said
+
+
+def test_trials_have_a_table_and_say_how_often_the_outcome_was_the_same() -> None:
+    said = shown(graded(([made("f")], [made("f")]), ([made("f")], [made("g")]), trials=2))
+    assert "over trials pass@k pass^k cases\nk = 1 .500 .500 2\nk = 2 .500 .500 2\n" in said
+    assert "the same outcome every time in 2 of 2 cases" in said
+
+
+def test_of_long_tables_the_first_rows_are_shown_and_the_rest_is_counted() -> None:
+    said = shown(graded(*(([made(f"f{index:02}", **{f"a{index}": 1})], [made(f"f{index:02}")]) for index in range(25))))
+    assert said.count("… and 5 more (--json has them all)") == 3  # by tool, functions, arguments
+    assert "f19" in said
+    assert "f20" not in said
+
+
+def test_names_and_values_cannot_steer_the_terminal() -> None:
+    evil = "[red]\x1b[2J\n" + "x" * 99
+    said = shown(graded(([made(evil, **{evil: evil})], [made(evil, **{evil: "y"})]), ([made(evil)], [made("f")])))
+    assert "\x1b" not in said
+    assert "[red]\\x1b[2J xxx" in said
+    assert "x" * 60 not in said

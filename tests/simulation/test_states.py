@@ -1,0 +1,125 @@
+"""What a conversation changed, and what the expected calls would have changed."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from callmark.simulation.states import Changed, changes, expected_changes, with_reached
+from callmark.simulation.talk import Result, State
+from callmark.types import Call, EndStates, Tool
+
+ROW = {"title": "Printer", "priority": "Low"}
+
+
+class Desk:
+    """Tickets that can be made and changed; what has no title is refused."""
+
+    tools = (
+        Tool(
+            "Desk-create",
+            "",
+            {"properties": {"title": {"type": "string"}, "priority": {"enum": ["Low", "High"]}, "seats": {"type": "integer"}}},
+        ),
+        Tool("Desk-update", "", {"properties": {"ticket_id": {"type": "string"}, "priority": {}}}),
+    )
+
+    def __init__(self, tickets: dict[str, dict[str, Any]] | None = None, *, tells: bool = True) -> None:
+        self.tickets = {"TKT-1": dict(ROW)} if tickets is None else tickets
+        self._tells = tells
+
+    async def call(self, call: Call) -> Result:
+        arguments = dict(call.arguments)
+        if call.name == "Desk-update":
+            self.tickets[arguments.pop("ticket_id")].update(arguments)
+            return Result("ok")
+        if not arguments.get("title"):
+            return Result("A title is needed.", is_error=True)
+        key = f"TKT-{len(self.tickets) + 1}"
+        self.tickets[key] = arguments
+        return Result(f'{{"ticket": {{"id": "{key}"}}}}')
+
+    async def state(self) -> State | None:
+        return {"tickets": {key: dict(row) for key, row in self.tickets.items()}} if self._tells else None
+
+
+def expected(*calls: Call, desk: Desk | None = None) -> EndStates:
+    return asyncio.run(expected_changes(calls, desk or Desk()))
+
+
+@pytest.mark.parametrize(
+    "before, after, found",
+    [
+        ({}, {}, Changed()),
+        ({"t": {"1": {"a": 1}}}, {"t": {"1": {"a": 1.0}}}, Changed()),
+        ({"t": {"1": {"a": 1}}}, {"t": {"1": {"a": 2}}}, Changed({"t": {"1": {"a": 2}}})),
+        ({"t": {"1": {"a": 1}}}, {"t": {}}, Changed({"t": {"1": None}})),
+        ({"t": {}}, {"t": {"2": {"a": 1}}, "u": {"3": {}}}, Changed({"t": {"2": {"a": 1}}, "u": {"3": {}}}, ("t/2", "u/3"))),
+        ({"t": {"1": {"a": {"$any": True}}}}, {"t": {"1": {"a": 5}}}, Changed({"t": {"1": {"a": 5}}})),
+    ],
+)
+def test_changes_are_the_rows_that_differ(before: State, after: State, found: Changed) -> None:
+    assert changes(before, after) == found
+
+
+def test_the_expected_calls_are_carried_out_on_a_fresh_copy() -> None:
+    assert expected(Call("desk-CREATE", {"title": "Mouse", "priority": "High"})) == EndStates(
+        expected={"tickets": {"TKT-2": {"title": "Mouse", "priority": "High"}}}, new_expected=("tickets/TKT-2",)
+    )
+
+
+def test_a_glob_stands_for_what_an_earlier_call_gave() -> None:
+    made = expected(
+        Call("Desk-create", {"title": "Mouse"}), Call("Desk-update", {"ticket_id": {"$glob": "tkt-*", "$case": False}, "priority": "High"})
+    )
+    assert made.expected == {"tickets": {"TKT-2": {"title": "Mouse", "priority": "High"}}}
+    assert not made.unknown
+
+
+@pytest.mark.parametrize(
+    "name, matcher, cell",
+    [
+        ("title", {"$text": "Broken mouse", "$ratio": 0.8}, {"$text": "Broken mouse", "$ratio": 0.8}),
+        ("title", {"$any": True}, {"$any": True}),
+        ("title", {"$optional": "Mouse"}, {"$optional": "Mouse"}),
+        ("title", {"$one_of": ["Mouse", "Mice"]}, {"$one_of": ["Mouse", "Mice"]}),
+        ("title", {"$literal": {"$any": True}}, {"$literal": {"$any": True}}),
+        ("priority", {"$any": True}, {"$any": True}),
+        ("seats", {"$approx": 4, "$abs": 1}, {"$approx": 4, "$abs": 1}),
+    ],
+)
+def test_what_stood_in_for_a_matcher_is_compared_by_it_again(name: str, matcher: Any, cell: Any) -> None:
+    made = expected(Call("Desk-create", {"title": "Mouse", "priority": "Low", name: matcher}))
+    assert not made.unknown
+    assert made.expected["tickets"]["TKT-2"] is not None
+    assert made.expected["tickets"]["TKT-2"][name] == cell
+
+
+@pytest.mark.parametrize(
+    "calls, why",
+    [
+        ([Call("Desk-delete", {})], "there is no tool Desk-delete"),
+        ([Call("Desk-create", {"title": ""})], 'Desk-create(title="") is refused: A title is needed.'),
+        (
+            [Call("Desk-update", {"ticket_id": {"$glob": "TKT-*"}})],
+            'Desk-update.ticket_id is {"$glob":"TKT-*"}, and no earlier result has a value that fits it',
+        ),
+        (
+            [Call("Desk-create", {"title": {"$not": "x"}})],
+            'Desk-create.title is {"$not":"x"}, and no earlier result has a value that fits it',
+        ),
+    ],
+)
+def test_where_it_cannot_be_known_it_says_why(calls: list[Call], why: str) -> None:
+    assert expected(*calls) == EndStates(unknown=why)
+
+
+def test_tools_that_do_not_tell_their_state_are_said() -> None:
+    said = "the tools do not tell their state"
+    assert expected(desk=Desk(tells=False)) == EndStates(unknown=said)
+    assert with_reached(EndStates(), None, None) == EndStates(unknown=said)
+
+
+def test_what_was_reached_stands_beside_what_was_expected() -> None:
+    found = with_reached(EndStates(expected={"t": {"2": {"a": 1}}}, new_expected=("t/2",)), {"t": {}}, {"t": {"5": {"a": 1}}})
+    assert found == EndStates({"t": {"5": {"a": 1}}}, {"t": {"2": {"a": 1}}}, ("t/5",), ("t/2",))
