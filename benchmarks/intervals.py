@@ -4,8 +4,8 @@ Runs of 100 conversations with 2 to 9 decision points each, that go right at a r
 intra-class correlation of 0 to .5; a wrong one is worth a half as often as nothing.
 
   rate        the interval of call.pass (Wilson on the effective size)
-  mean        the interval of call.score (bootstrap)
-  difference  the interval of call.score against a run that is worse by .05 in other conversations
+  mean        the interval of call.score (bootstrap, corrected for bias and skew)
+  difference  the interval of call.score against a run that is worse by .05 in other conversations (bootstrap)
   p < .05     how often two runs of the same model, asked twice, are told apart
 
 python benchmarks/intervals.py [--repetitions 2000] [--jobs 2] [--seed 1]

@@ -73,7 +73,8 @@ class Original(Struct, frozen=True, gc=False):
 
     `row` is the whole row in its own dialect. Each message's JSON in OpenAI's form is in `texts`, or still in `body`, an object that has
     them under `messages`; they belong to `messages`, and `raw_tools` to `tools`: a conversation that has others is written anew.
-    `openai_calls` says that every call in it is known to be in OpenAI's form. Of a case, `expected_texts` is the JSON of `expected`.
+    `openai_calls` says that every call in it is known to be in OpenAI's form. Of a case, the JSON of each call of `expected` is
+    in `expected_texts`, or still in `expected_body`, an object that has them under `tool_calls`.
     """
 
     messages: Sequence["Message"] = ()
@@ -85,6 +86,7 @@ class Original(Struct, frozen=True, gc=False):
     openai_calls: bool = False
     expected: Sequence[Call] = ()
     expected_texts: Sequence[Text] = ()
+    expected_body: Text = b""
 
 
 class Conversation(Struct, frozen=True, gc=False):

@@ -1,5 +1,6 @@
 """The metrics in parts, and how scores are spread."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from callmark.analysis.breakdowns import (
     NO_PROMPT,
     NO_SCENARIO_TYPE,
     OTHERS,
+    PERCENTS,
     Breakdowns,
     BreakdownTally,
     Part,
@@ -170,11 +172,11 @@ def test_the_parts_add_up_to_the_whole(attempts: list[Any], most_alike: int) -> 
     ],
 )
 def test_percentiles_are_values_that_there_are(values: list[float], expected: dict[str, float]) -> None:
-    assert percentiles(values) == expected
+    assert percentiles(Counter(values)) == expected
 
 
 def test_percentiles_have_no_trouble_with_the_last_place_of_a_share() -> None:
-    assert percentiles([float(value) for value in range(1, 101)], (55, 100)) == {"p55": 55, "p100": 100}  # .55 * 100 is more than 55
+    assert percentiles({float(value): 1 for value in range(1, 101)}, (55, 100)) == {"p55": 55, "p100": 100}  # .55 * 100 is more than 55
 
 
 @pytest.mark.parametrize("score, place", [(0.0, 0), (0.099999, 0), (0.1, 1), (0.3, 3), (0.571429, 5), (0.7, 7), (0.999999, 9), (1, 9)])
@@ -201,7 +203,8 @@ def test_the_distribution_is_that_of_the_ordered_scores_and_the_bins_add_up(scor
         tally.add(scored(score))
     found = tally.distribution()
     assert found is not None
-    assert found.percentiles == percentiles(sorted(scores))
+    ordered = sorted(scores)
+    assert found.percentiles == {f"p{percent}": ordered[max(-(-percent * len(ordered) // 100), 1) - 1] for percent in PERCENTS}
     assert sum(found.histogram) == found.n == len(scores)
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from callmark.analysis.breakdowns import MOST_NAMES, NO_CALL, NO_NAME, OTHERS
 from callmark.analysis.confusion import UNKNOWN_TOOL, Calling, Cell, Confusion, ConfusionTally
 from callmark.grading.grader import Graded, Grader
+from callmark.grading.process import IGNORED
 from callmark.grading.suites import Settings
 from callmark.types import Call, Case, Prediction, Tool
 from tests.rows import made
@@ -25,8 +26,8 @@ def graded(expected: list[Call], actual: list[Call] | str, *, tools: tuple[Tool,
     return grade
 
 
-def confusion_of(*grades: Graded) -> Confusion:
-    tally = ConfusionTally()
+def confusion_of(*grades: Graded, counted: tuple[str, ...] = (), ignore: tuple[str, ...] = IGNORED) -> Confusion:
+    tally = ConfusionTally(counted=counted, ignore=ignore)
     for grade in grades:
         tally.add(grade)
     return tally.confusion()
@@ -67,6 +68,39 @@ def test_a_case_is_in_the_cell_of_its_first_wrong_call(expected: list[Call], act
     assert confusion_of(graded(expected, actual)).cells == [Cell(*cell, 1)]
 
 
+NOW = made("CommonPlugin-now")
+
+
+@pytest.mark.parametrize(
+    "expected, actual, cell",
+    [
+        ([F], [made("F")], ("f", "f")),
+        ([F], [NOW], ("f", NO_CALL)),
+        ([NOW], [F], (NO_CALL, "f")),
+        ([NOW], [NOW], (NO_CALL, NO_CALL)),
+        ([NOW, F, G], [NOW, F, H], ("g", "h")),
+        ([NOW, F], [F, GHOST], ("f", "f")),
+        ([F], [NOW, GHOST], ("f", "ghost")),
+        ([F], [GHOST, NOW], ("f", UNKNOWN_TOOL)),
+        ([F], [G, NOW], ("f", "g")),
+        ([F, G], [NOW, made("F")], ("g", NO_CALL)),  # by `exact` one stands for f, the other for g
+        ([G, F], [H, Call("F", {}, None, "cut off", "{")], ("g", "h")),
+        ([F, G], [G, Call("F", {}, None, "cut off", "{")], ("f", "f")),
+        ([F], [NAMELESS], ("f", NO_NAME)),
+    ],
+)
+def test_of_scenarios_it_is_as_process_sees_it(expected: list[Call], actual: list[Call], cell: tuple[str, str]) -> None:
+    grade = graded(expected, actual)
+    assert confusion_of(grade, counted=("process",)).cells == [Cell(*cell, 1)]
+
+
+def test_of_scenarios_calls_that_are_ignored_are_not_too_many() -> None:
+    grades = [graded([F], [F, NOW]), graded([NOW, F], [F]), graded([NOW], []), graded([], [NOW])]
+    assert confusion_of(*grades, counted=("process",)).calling == Calling(0, 0, 0, 0, none_due=2, called_anyway=0, due=2, called_nothing=0)
+    assert confusion_of(*grades, counted=("process",), ignore=()).calling.too_many == 2
+    assert confusion_of(*grades, counted=("call", "process")).calling.too_many == 2
+
+
 def test_a_tool_is_unknown_where_the_case_itself_does_not_have_it() -> None:
     assert confusion_of(graded([F], [G], tools=(Tool("f"),)), graded([F], [G])).cells == [Cell("f", UNKNOWN_TOOL, 1), Cell("f", "g", 1)]
     assert confusion_of(graded([F], [GHOST], tools=())).cells == [Cell("f", "ghost", 1)]  # where no tool is known, none is unknown
@@ -103,6 +137,15 @@ def test_endless_names_are_bounded_and_the_right_ones_stay_on_the_diagonal() -> 
     assert sum(cell.count for cell in found.cells if cell.expected == cell.made) == MOST_NAMES + 5
     assert Cell("f", OTHERS, 5) in found.cells
     assert Cell(OTHERS, OTHERS, 6) in found.cells
+
+
+@pytest.mark.laws
+@given(st.lists(st.tuples(CALLS, CALLS | st.just("HTTP 503")), max_size=10))
+def test_of_scenarios_the_cells_add_up_to_the_scored_cases(attempts: list[tuple[list[Call], list[Call] | str]]) -> None:
+    grades = [graded(expected, actual) for expected, actual in attempts]
+    found = confusion_of(*grades, counted=("process",), ignore=("g", "ghost"))
+    assert sum(cell.count for cell in found.cells) == found.calling.due + found.calling.none_due == sum(not grade.error for grade in grades)
+    assert {"g", "ghost"}.isdisjoint(name for cell in found.cells for name in (cell.expected, cell.made))
 
 
 @pytest.mark.laws

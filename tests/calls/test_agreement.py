@@ -67,6 +67,7 @@ NO = [
     "Yes, go ahead. Actually, wait.",
     "Wait, hold on",
     "Yes, except the second one",
+    "Yes, we are not done yet: I still need to add an action item.",
     "Yes, change the department to HR instead",
     "Yes?",
     "OK?",

@@ -12,6 +12,7 @@ from callmark import ModelSettings
 from callmark.analysis.compare import Comparison
 from callmark.grading.suites import Settings
 from callmark.models.scripted import RATES
+from callmark.reporting.compare_view import chance
 from callmark.running.comparing import compared
 from callmark.running.runs import Run
 from tests.conftest import Cli
@@ -46,6 +47,21 @@ def test_what_is_within_noise_is_said_plainly(cli: Cli, here: Path) -> None:
     done = cli("compare", "tuned", "almost")
     assert "call.score: within noise.\n" in done.out
     assert "faults that differ" not in done.out
+
+
+@pytest.mark.parametrize(
+    "p, said",
+    [
+        (0.0001, "p < .001"),
+        (0.0424, "p = .042"),
+        (0.0494, "p = .049"),
+        (0.0496, "p < .05"),  # never `.050` for what is not within noise
+        (0.05, "p = .050"),
+        (1.0, "p = 1"),
+    ],
+)
+def test_a_p_value_is_on_the_side_of_noise_that_it_is_on(p: float, said: str) -> None:
+    assert chance(p) == said
 
 
 def test_machines_get_everything(cli: Cli, here: Path) -> None:

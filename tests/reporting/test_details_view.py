@@ -54,7 +54,8 @@ def test_every_table_has_its_numbers() -> None:
         "(no call) → h 1",
         "no call was due in 1 case, it called something in 1",
         "a call was due in 5 cases, it called nothing in 1",
-        "too many calls in 2 cases (2), too few in 1 (1)",
+        "too many calls in 2 cases (2 calls)",
+        "too few calls in 1 case (1 call)",
         "functions expected made precision recall all arguments right",
         "g 3 2 .500 .333 1 of 1",
         "h 0 1 0 - 0 of 0",
@@ -65,6 +66,13 @@ def test_every_table_has_its_numbers() -> None:
     ):
         assert f"{line}\n" in f"{said}\n", f"{line!r} is not in\n{said}"
     for absent in ("by kind of scenario", "by length of the prompt", "over trials", "more (--json"):
+        assert absent not in said
+
+
+def test_what_there_is_none_of_is_not_told() -> None:
+    said = shown(graded(([made("f")], [made("f"), made("g")]), ([made("g")], [made("g")])))
+    assert "too many calls in 1 case (1 call)" in said
+    for absent in ("too few", "was due", "which tool was called instead", "arguments that were wrong"):
         assert absent not in said
 
 

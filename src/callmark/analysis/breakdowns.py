@@ -4,8 +4,10 @@ Every scored grade is in exactly one part of each breakdown, an error in none: t
 weighted by them, to the mean of the run. No grades give no parts.
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate
 from typing import TypeVar
 
 from msgspec import Struct
@@ -126,21 +128,21 @@ class ScoreTally:
         """How the scores so far are spread; None where there is none."""
         if not self._counts:
             return None
-        n = self._counts.total()
         histogram = [0] * BINS
-        ends: list[tuple[int, float]] = []  # how many scores there are up to this one, itself included
-        for score, count in sorted(self._counts.items()):
+        for score, count in self._counts.items():
             histogram[min(max(round(score * 1e6) * BINS // 1_000_000, 0), BINS - 1)] += count
-            ends.append(((ends[-1][0] if ends else 0) + count, score))
-        found = {f"p{percent}": next(score for end, score in ends if end >= _rank(percent, n)) for percent in PERCENTS}
-        return Distribution(n, found, histogram)
+        return Distribution(self._counts.total(), percentiles(self._counts), histogram)
 
 
-def percentiles(ordered: Sequence[float], percents: Sequence[int] = PERCENTS) -> dict[str, float]:
-    """Percentiles of values in ascending order by nearest rank, so that each is one of them: `{"p5": …}`; `{}` where there is no value."""
-    if not ordered:
+def percentiles(counts: Mapping[float, int], percents: Sequence[int] = PERCENTS) -> dict[str, float]:
+    """Percentiles of values, given with how often each is there, by nearest rank, so that each is one of them: `{"p5": …}`; `{}` where
+    there is no value.
+    """
+    values = sorted(counts)
+    if not values:
         return {}
-    return {f"p{percent}": ordered[_rank(percent, len(ordered)) - 1] for percent in percents}
+    ends = list(accumulate(counts[value] for value in values))  # how many there are up to this one, itself included
+    return {f"p{percent}": values[bisect_left(ends, _rank(percent, ends[-1]))] for percent in percents}
 
 
 def bounded(known: Collection[str], name: str) -> str:

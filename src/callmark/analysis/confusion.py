@@ -1,14 +1,18 @@
 """Which tool was called instead of which, and whether there were too many calls or too few.
 
-A scored case is counted once, an error never, so the cells add up to the scored cases. No grades give no cell.
+A scored case is counted once, an error never, so the cells add up to the scored cases. No grades give no cell. Where nothing but the suite
+`process` is told, as of scenarios, functions on its ignore list count on neither side, and a name in another case is the same.
 """
 
 from collections import Counter
+from collections.abc import Collection
 
 from msgspec import Struct
 
 from callmark.analysis.breakdowns import MOST_NAMES, NO_CALL, NO_NAME, OTHERS, bounded
+from callmark.analysis.by_process import ByProcess, by_process
 from callmark.grading.grader import Graded
+from callmark.grading.process import IGNORED, ProcessSuite
 from callmark.types import Fault
 
 UNKNOWN_TOOL = "(unknown tool)"
@@ -51,7 +55,7 @@ class Confusion(Struct, frozen=True):
 
 
 class ConfusionTally:
-    """Takes grades one by one.
+    """Takes grades one by one; `counted` are the suites that are told, `ignore` is the list of `process`.
 
     A case is in the cell of its first expected call that is wrong as a whole (another tool, none, or one that cannot be read); where
     there is none, in that of its first expected call, which then was made. So wrong arguments, extra calls and malformed calls of the
@@ -62,7 +66,8 @@ class ConfusionTally:
     their row.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, counted: Collection[str] = (), ignore: tuple[str, ...] = IGNORED) -> None:
+        self._process = ProcessSuite(ignore) if set(counted) == {"process"} else None
         self._rows: set[str] = set()
         self._cells: Counter[tuple[str, str]] = Counter()
         self._more = self._fewer = self._too_many = self._too_few = 0
@@ -72,9 +77,13 @@ class ConfusionTally:
         """Count one grade; an error is left out."""
         if grade.error:
             return
-        cell = _cell(grade)
+        if self._process is None:
+            cell, expected, made = _cell(grade), len(grade.expected), len(grade.made)
+        else:
+            seen = by_process(grade, self._process)
+            cell, expected, made = _process_cell(grade, seen), len(seen.expected), len(seen.made)
         self._cells[cell if cell in self._cells else self._bounded(*cell)] += 1
-        self._add_calling(len(grade.expected), len(grade.made))
+        self._add_calling(expected, made)
 
     def confusion(self) -> Confusion:
         """The matrix so far."""
@@ -126,6 +135,33 @@ def _cell(grade: Graded) -> tuple[str, str]:
     if fault.kind == "unknown_tool":
         return expected, UNKNOWN_TOOL
     return expected, NO_CALL if fault.actual_index is None else grade.made[fault.actual_index] or NO_NAME
+
+
+def _process_cell(grade: Graded, seen: ByProcess) -> tuple[str, str]:
+    """The same as `process` sees it: what it leaves unpaired stands one against one in order, after the malformed calls, as faults do. What
+    is no more than extra by `exact` has its name, known or not.
+    """
+    if not seen.expected:
+        return NO_CALL, (grade.made[seen.made[0]] or NO_NAME) if seen.made else NO_CALL
+    left = seen.left_expected()
+    if not left:
+        name = grade.expected[seen.expected[0]] or NO_NAME
+        return name, name
+    instead: dict[int, int] = {}
+    for other in sorted(seen.left_made(), key=lambda place: place not in seen.malformed):
+        free = [place for place in left if place not in instead]
+        name = grade.made[other].casefold()
+        same = [place for place in free if grade.expected[place].casefold() == name and other in seen.malformed]
+        if free:
+            instead[(same or free)[0]] = other
+    expected = grade.expected[left[0]] or NO_NAME
+    if left[0] not in instead:
+        return expected, NO_CALL
+    actual = instead[left[0]]
+    if actual in seen.malformed and grade.made[actual].casefold() == expected.casefold():
+        return expected, expected
+    unknown = any(fault.kind == "unknown_tool" and fault.actual_index == actual for fault in grade.faults)
+    return expected, UNKNOWN_TOOL if unknown else grade.made[actual] or NO_NAME
 
 
 def _first_wrong(faults: tuple[Fault, ...]) -> tuple[int, Fault] | None:

@@ -38,7 +38,7 @@ class DetailTally:
     def __init__(self, *, counted: Collection[str] = (), ignore: tuple[str, ...] = IGNORED) -> None:
         self._parts = BreakdownTally()
         self._scores = ScoreTally()
-        self._confusion = ConfusionTally()
+        self._confusion = ConfusionTally(counted=counted, ignore=ignore)
         self._functions = FunctionTally(counted=counted, ignore=ignore)
         self._trials = TrialTally("process.reliability" if set(counted) == {"process"} else "call.pass")
 

@@ -5,13 +5,13 @@ by that (docs/metrics.md, 8): names in any case, arguments by `similar`, functio
 of it; no grades give empty tables.
 """
 
-from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from callmark.analysis.breakdowns import MOST_NAMES, NO_NAME, OTHERS, bounded
+from callmark.analysis.by_process import by_process
 from callmark.calls.strict import dump
 from callmark.grading.grader import Graded
 from callmark.grading.process import IGNORED, ProcessSuite
@@ -89,15 +89,15 @@ class FunctionTally:
         """Count one grade; an error is left out."""
         if grade.error:
             return
-        for name in filter(self._told, grade.expected):
+        expected, made, pairs = self._calls(grade)
+        for name in expected:
             self._counts(name)[_EXPECTED] += 1
-        for name in filter(self._told, grade.made):
+        for name in made:
             self._counts(name)[_MADE] += 1
-        for index, right in _process_pairs(grade) if self._process else [(index, right) for index, _, right in grade.pairs]:
-            if self._told(grade.expected[index]):
-                counts = self._counts(grade.expected[index])
-                counts[_PAIRED] += 1
-                counts[_RIGHT] += right
+        for index, _, right in pairs:
+            counts = self._counts(grade.expected[index])
+            counts[_PAIRED] += 1
+            counts[_RIGHT] += right
         for fault in grade.faults:
             if fault.argument is not None and (not self._counted or not self._counted.isdisjoint(fault.suites)):
                 self._add_argument(grade, fault, fault.argument)
@@ -111,8 +111,12 @@ class FunctionTally:
             sorted(arguments, key=lambda one: (-one.count, one.function, one.argument)),
         )
 
-    def _told(self, name: str) -> bool:
-        return self._process is None or not self._process.ignores(name)
+    def _calls(self, grade: Graded) -> tuple[Sequence[str], Sequence[str], Sequence[tuple[int, int, bool]]]:
+        """The names that were expected and made, and the pairs."""
+        if self._process is None:
+            return grade.expected, grade.made, grade.pairs
+        seen = by_process(grade, self._process)
+        return [grade.expected[place] for place in seen.expected], [grade.made[place] for place in seen.made], seen.pairs
 
     def _key(self, name: str) -> str:
         """What a function is known by, or "…"."""
@@ -125,11 +129,12 @@ class FunctionTally:
         return key
 
     def _counts(self, name: str) -> list[int]:
-        return self._functions.setdefault(self._key(name), [0, 0, 0, 0])
+        counts = self._functions.get(name)
+        return self._functions.setdefault(self._key(name), [0, 0, 0, 0]) if counts is None else counts
 
     def _add_argument(self, grade: Graded, fault: Fault, argument: str) -> None:
         function = grade.expected[fault.expected_index] if fault.expected_index is not None else ""
-        if not self._told(function):
+        if self._process and self._process.ignores(function):
             return
         key = (self._key(function), argument)
         if key not in self._arguments and len(self._arguments) >= MOST_NAMES:
@@ -138,30 +143,6 @@ class FunctionTally:
         if wrong is None:
             wrong = self._arguments[key] = _Wrong()
         wrong.add(grade.case, fault)
-
-
-def _process_pairs(grade: Graded) -> list[tuple[int, bool]]:
-    """The expected calls that `process` pairs, and whether all their arguments agree by `similar`: those that are paired by `exact`, and
-    what is left of names that differ in case alone.
-
-    Nothing is written down of the arguments of the latter; they count as right where the suite's own numbers say so of the whole case.
-    """
-    all_right = grade.metrics.get("process.args_precision") == grade.metrics.get("process.args_recall") == 1
-    wrong = {fault.expected_index for fault in grade.faults if fault.argument is not None and "process" in fault.suites}
-    found = [(index, all_right or index not in wrong) for index, _, _ in grade.pairs]
-    broken = {fault.actual_index for fault in grade.faults if fault.kind == "malformed_call"}
-    made = {actual for _, actual, _ in grade.pairs} | broken
-    left = [name for index, name in enumerate(grade.made) if index not in made]
-    if not left:
-        return found
-    free = Counter(name.casefold() for name in left)
-    paired = {index for index, _, _ in grade.pairs}
-    for index, name in enumerate(grade.expected):
-        # a name that is left on both sides in the same case would be paired, if what was expected could be read
-        if index not in paired and name not in left and free[name.casefold()]:
-            free[name.casefold()] -= 1
-            found.append((index, all_right))
-    return found
 
 
 class _Wrong:

@@ -4,22 +4,21 @@ Errors are counted and in none of the numbers. No grades at all give counts of 0
 the trials of one case, are one cluster.
 """
 
-from array import array
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from operator import add
 
 from msgspec import Struct
 
 from callmark.analysis.breakdowns import NO_CALL, bounded, percentiles
+from callmark.analysis.clusters import ClusterTally
 from callmark.analysis.details import Details, DetailTally
 from callmark.analysis.intervals import bootstrap, wilson
 from callmark.grading.grader import Graded
+from callmark.grading.process import IGNORED
 from callmark.types import Fault, FaultKind, Spent
 
 RATES = frozenset({"call.pass", "schema.tool_selection", "schema.parameter_accuracy", "schema.execution_success", "process.reliability"})
 SHOWN = ("call.score", "call.pass", "process.reliability")  # metrics whose interval stands in the terminal
-_MOST_ALIKE = 10_000  # kinds of conversations that are looked for
 _BY_ARGUMENT = frozenset({"wrong_value", "wrong_type"})
 
 
@@ -89,24 +88,25 @@ class Summary(Struct, frozen=True):
 
 
 class Tally:
-    """Takes grades one by one. With `counted`, only faults that one of these suites counts are told; `detailed` asks for the details."""
+    """Takes grades one by one. With `counted`, only faults that one of these suites counts are told; `detailed` asks for the details, in
+    which the functions that `process` ignores, `ignore`, are left out where it alone is told.
+    """
 
-    def __init__(self, *, counted: Collection[str] = (), detailed: bool = False) -> None:
+    def __init__(self, *, counted: Collection[str] = (), detailed: bool = False, ignore: tuple[str, ...] = IGNORED) -> None:
         self._counted = frozenset(counted)
         self._last_case = ""
         self._cases = self._scored = self._errors = self._right = self._right_tools = 0
-        self._clusters: dict[str, tuple[float, ...]] = {}  # the sums of each metric, and how many they are of
-        self._alike: dict[tuple[float, ...], tuple[float, ...]] = {}  # most conversations are like another, and then kept once
+        self._clusters = ClusterTally()  # the sums of each metric, and how many they are of
         self._metrics: tuple[str, ...] = ()
         self._faults: dict[FaultKind, Counter[str]] = defaultdict(Counter)
         self._origins: Counter[tuple[FaultKind, str, str]] = Counter()
         self._tools: dict[str, list[float]] = {}
         self._notes: Counter[str] = Counter()
         self._error_texts: Counter[str] = Counter()
-        self._seconds = array("d")
+        self._seconds: Counter[float] = Counter()  # with three digits that count, so that there are not many
         self._input_tokens = self._output_tokens = self._asked_again = 0
         self._cost: float | None = None
-        self._details = DetailTally(counted=counted) if detailed else None
+        self._details = DetailTally(counted=counted, ignore=ignore) if detailed else None
 
     def add(self, grade: Graded) -> None:
         """Count one grade. Those of one case, its trials, stand together."""
@@ -144,7 +144,7 @@ class Tally:
             FaultSummary(kind, counts.total(), [self._example(kind, what, count) for what, count in counts.most_common()])
             for kind, counts in self._faults.items()
         ]
-        kinds = Counter(self._clusters.values())
+        kinds = self._clusters.sums()
         metrics = {name: self._estimate(index, name, kinds, intervals) for index, name in enumerate(self._metrics)}
         tools = [ToolSummary(name, int(count), credit / count) for name, (credit, count) in self._tools.items()]
         return Summary(
@@ -152,7 +152,7 @@ class Tally:
             self._scored + self._errors,
             self._scored,
             self._errors,
-            len(self._clusters),
+            kinds.total(),
             self._right,
             self._right_tools,
             metrics,
@@ -172,7 +172,7 @@ class Tally:
         return self._details.details(means, graded=self._scored + self._errors, errors=self._errors, malformed=malformed)
 
     def _add_spent(self, spent: Spent) -> None:
-        self._seconds.append(spent.seconds)
+        self._seconds[float(f"{spent.seconds:.3g}")] += 1
         self._input_tokens += spent.input_tokens
         self._output_tokens += spent.output_tokens
         if spent.cost is not None:
@@ -182,19 +182,15 @@ class Tally:
     def _usage(self) -> Usage | None:
         if not self._seconds:
             return None
-        found = percentiles(sorted(self._seconds), (50, 95))
-        return Usage(len(self._seconds), found["p50"], found["p95"], self._input_tokens, self._output_tokens, self._cost, self._asked_again)
+        found = percentiles(self._seconds, (50, 95))
+        number = self._seconds.total()
+        return Usage(number, found["p50"], found["p95"], self._input_tokens, self._output_tokens, self._cost, self._asked_again)
 
     def _add_metrics(self, grade: Graded) -> None:
         if not self._metrics:
             self._metrics = tuple(grade.metrics)
         name = grade.conversation if grade.conversation is not None else f"\0{grade.case}"
-        sums = (*grade.metrics.values(), 1.0)  # in the same order for every grade of a run
-        before = self._clusters.get(name)
-        if before is not None:
-            sums = tuple(map(add, before, sums))
-        alike = self._alike
-        self._clusters[name] = alike.setdefault(sums, sums) if len(alike) < _MOST_ALIKE else alike.get(sums, sums)
+        self._clusters.add(name, (*grade.metrics.values(), 1.0))  # in the same order for every grade of a run
 
     def _add_tools(self, grade: Graded, faults: Sequence[Fault]) -> None:
         """Each expected call: nothing for one that is wrong as a whole, half where arguments are."""

@@ -68,7 +68,7 @@ _AFTER_NO = _words("that's that thats it i i'd i'm please don't dont not way tha
 _TAKEN_BACK = _phrases(  # anywhere
     "but | however | except | unless | though | although | instead | maybe | perhaps | not yet | not quite | not sure | not really",
     "hold on | hang on | hold off | only if | as long as | provided that | one moment | before you | before we | before i | almost",
-    "i'm not | i am not | changed my mind | one change | small change | one correction | on second thought",
+    "i'm not | i am not | not done | changed my mind | one change | small change | one correction | on second thought",
 )
 _TAKEN_BACK_FIRST = _phrases("wait | actually | hmm | also wait | sorry wait | oh wait | no wait")  # after a comma, or at the beginning
 

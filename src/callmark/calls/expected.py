@@ -7,7 +7,7 @@ be used raises `BadInput` with the call and the argument.
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from callmark.calls.matchers import HOLDERS, check, is_matcher
 from callmark.calls.shapes import OWN_LEVELS, named_call, read_call, read_call_text
@@ -27,7 +27,14 @@ class _UsualCall(Struct, gc=False, forbid_unknown_fields=True):
     type: str | None = None
 
 
+class _UsualAnswer(Struct, gc=False, forbid_unknown_fields=True):
+    tool_calls: list[_UsualCall]
+    role: str | None = None
+    content: str | None = None
+
+
 _decode_usual = msgspec.json.Decoder(_UsualCall).decode
+_decode_answer = msgspec.json.Decoder(_UsualAnswer).decode
 
 
 def read_expected(value: Any) -> Call:
@@ -55,11 +62,24 @@ def read_expected_text(text: bytes) -> Call:
     except (ValueError, RecursionError):
         pass
     else:  # nearly every call; the others are decoded without a type
-        return _checked(named_call(wire.function.name, wire.function.arguments, wire.id))
+        return _usual(wire)
     try:
         return read_expected(parse(text, deepest=DEEPEST + OWN_LEVELS))
     except NotStrict:
         return read_call_text(text)
+
+
+def read_usual_expected(answer: bytes | Raw) -> tuple[Call, ...] | None:
+    """The expected calls of an assistant's message, from its JSON: all of them at once. None where there is more to it than usual calls."""
+    try:
+        wires = _decode_answer(answer).tool_calls
+    except (ValueError, RecursionError):
+        return None
+    return tuple([_usual(wire) for wire in wires])
+
+
+def _usual(wire: _UsualCall) -> Call:
+    return _checked(named_call(wire.function.name, wire.function.arguments, wire.id))
 
 
 def read_all_expected(values: Any) -> tuple[Call, ...]:

@@ -166,8 +166,11 @@ def message_texts(conversation: Conversation) -> Sequence[Text]:
 def expected_texts(case: Case, written: Callable[[Call], bytes]) -> Sequence[Text]:
     """The JSON of each expected call: as it stood, or `written` anew where the calls were made in Python."""
     original = case.original
-    if original.expected is case.expected and original.expected_texts:
-        return original.expected_texts
+    if original.expected is case.expected:
+        if original.expected_texts:
+            return original.expected_texts
+        if original.expected_body:
+            return _decode_calls(original.expected_body).tool_calls or ()
     return [written(call) for call in case.expected]
 
 

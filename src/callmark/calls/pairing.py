@@ -108,6 +108,15 @@ def compare(
     return Comparison(agree, wanted, len(actual), wanted + len(extra), tuple(missing), extra, tuple(differ))
 
 
+def by_similar(found: Comparison, expected: Mapping[str, Any], actual: Mapping[str, Any]) -> Comparison:
+    """How two argument objects compare by `similar`, of which it is known how they compare by `exact`: only what differs can change."""
+    differ = tuple([key for key in found.differ if not agrees(expected[key], actual[key], "similar")])
+    if len(differ) == len(found.differ):
+        return found
+    agree = found.agree + len(found.differ) - len(differ)
+    return Comparison(agree, found.expected, found.made, found.named, found.missing, found.extra, differ)
+
+
 def plainly_agree(expected: Mapping[str, Any], actual: Mapping[str, Any], parameters: Mapping[str, Any] | None) -> bool:
     """Whether all arguments agree by every rule and all count, told at a glance: Python finds them equal, there is no matcher, no true
     that is a 1 and nothing that equals being left out. False says nothing.
@@ -158,6 +167,8 @@ def pair(
         if plainly_agree(wanted.arguments, made.arguments, schema):
             return _one_right(len(wanted.arguments))
         return Pairing((Pair(0, 0, compare(wanted.arguments, made.arguments, rule=rule, parameters=schema)),), (), ())
+    if not actual:
+        return Pairing((), tuple(range(len(expected))), ())
     ours, theirs = _by_name(expected, any_case), _by_name(actual, any_case)
     pairs: list[Pair] = []
     for name, places in ours.items():

@@ -12,13 +12,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
 from callmark.calls.dates import dates_in, same_date, written_date
 from callmark.calls.messages import RESULT_ROLES
-from callmark.calls.schema import below, path_text
+from callmark.calls.schema import below, path_text, properties
 from callmark.calls.strict import NotStrict, dump, parse, strings_and_numbers
 from callmark.calls.values import exact
 from callmark.calls.words import bare, words
@@ -29,7 +29,9 @@ SOURCES = RESULT_ROLES | {"user", "system", "developer"}
 LONG = 6  # words from which on only those with a digit need a source
 
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")
+_WORD_WITH_DIGITS = re.compile(r"[!-,./:-~][!-/:-~]*+([0-9]{3,}+)[!-~]*+")  # that is neither a number nor a date
 _NUMBER_BEGINS = tuple("-0123456789")
+_MAY_LIST = frozenset({"enum", "const", "default", "anyOf", "oneOf", "allOf", "$ref"})  # keys of a schema that says which values there are
 _LONGEST_NUMBER = 400
 _COMPARED = 1000  # values of an enum that are compared by `exact`; the rest must be equal
 _TRIES = 100  # places looked at one by one before the whole text is marked
@@ -120,11 +122,28 @@ def plainly_stand(arguments: Mapping[str, Any], messages: Sequence[Message]) -> 
                 return False
             for message in reversed(messages):
                 said = message.text
-                at = said.find(text)
-                if at >= 0 and message.role in SOURCES and _bounded(said, text, at) and _FOLDS_TO_A_LETTER not in said:
+                if text in said and message.role in SOURCES and _bounded(said, text) and _FOLDS_TO_A_LETTER not in said:
                     break
             else:
                 return False
+    return True
+
+
+def plainly_nowhere(value: str | int | float, messages: Sequence[Message]) -> bool:
+    """Whether a value is one word, such as #W0012345, whose digits stand in no message that may be its source.
+
+    So it is with most of what models make up, and this tells it sooner than `Sources` can. False says nothing.
+    """
+    word = _WORD_WITH_DIGITS.fullmatch(value) if value.__class__ is str else None
+    if word is None:
+        return False
+    digits = word[1]
+    for message in messages:
+        said = message.text
+        if digits in said and message.role in SOURCES:
+            return False
+        if "\\" in said and message.role in RESULT_ROLES:  # its escapes may spell digits
+            return False
     return True
 
 
@@ -144,6 +163,9 @@ def origins(messages: Sequence[Message], tools: Sequence[Tool] = (), *, derived:
 
 def needing_source(call: Call, parameters: Mapping[str, Any]) -> Iterator[tuple[str, str | int | float]]:
     """`(path, value)` of every string and number in the arguments that the schema does not list."""
+    if call.arguments and _lists_nothing(call.arguments, parameters):
+        yield from cast("Mapping[str, str]", call.arguments).items()
+        return
     rest: list[tuple[tuple[str | int, ...], Any, list[dict[str, Any]]]] = [
         ((key,), value, below([parameters], key, parameters)) for key, value in reversed(call.arguments.items())
     ]
@@ -157,6 +179,18 @@ def needing_source(call: Call, parameters: Mapping[str, Any]) -> Iterator[tuple[
             rest.extend(((*path, at), value[at], below(schemas, at, parameters)) for at in range(len(value) - 1, -1, -1))
         elif isinstance(value, str | int | float) and not isinstance(value, bool):
             yield path_text(path), value
+
+
+def _lists_nothing(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> bool:
+    """Whether it can be told at a glance that all arguments are texts of which the schema lists none. False says nothing."""
+    if not _MAY_LIST.isdisjoint(parameters):
+        return False
+    known = properties(parameters)
+    for key, value in arguments.items():
+        part = known.get(key)
+        if value.__class__ is not str or part.__class__ is not dict or not _MAY_LIST.isdisjoint(part):
+            return False
+    return True
 
 
 def _listed(value: Any, schemas: Sequence[dict[str, Any]]) -> bool:
@@ -199,9 +233,9 @@ class _Text:
         return any(same_date(day, written) for written in self._dates)
 
 
-def _bounded(text: str, needle: str, at: int | None = None) -> bool:
-    """Whether the needle stands in the text, bounded by non-letters and non-digits; `at` is where it first stands, if that is known."""
-    at = text.find(needle) if at is None else at
+def _bounded(text: str, needle: str) -> bool:
+    """Whether the needle stands in the text, bounded by non-letters and non-digits."""
+    at = text.find(needle)
     for _ in range(_TRIES):
         if at < 0:
             return False

@@ -180,22 +180,40 @@ def _violations(arguments: dict[str, Any], validator: Any) -> list[tuple[str, st
 
 
 class _Flat:
-    """A flat schema as a table: the class of each parameter of one plain type without a default, and what must be given. A schema of any
-    other kind has a table that nothing fits.
+    """A flat schema as a table: the class of each parameter of one plain type without a default, of the items of each that is a list of
+    such, and what must be given. A schema of any other kind has a table that nothing fits.
     """
 
-    __slots__ = ("classes", "needed")
+    __slots__ = ("classes", "is_flat", "items", "needed")
 
     def __init__(self, schema: Any) -> None:
+        self.is_flat = False
         self.classes: dict[str, type] = {}
+        self.items: dict[str, type] = {}
         self.needed = frozenset({""})
         needed = schema.get("required", [])
         flat = schema.get("type") == "object" and _NOT_FLAT.isdisjoint(schema) and isinstance(needed, list)
         if flat and all(isinstance(name, str) for name in needed):
+            self.is_flat = True
             self.needed = frozenset(needed)
             for name, part in properties(schema).items():
-                if isinstance(part, dict) and _NOT_FLAT.isdisjoint(part) and "default" not in part and isinstance(part.get("type"), str):
+                if not _is_flat(part) or "default" in part:
+                    continue
+                if part["type"] == "array" and _is_flat(part.get("items")):
+                    self.classes[name] = list
+                    self.items[name] = _CLASSES.get(part["items"]["type"], _Flat)
+                else:
                     self.classes[name] = _CLASSES.get(part["type"], _Flat)
+
+    def has_items(self, key: str, values: list[Any]) -> bool:
+        """Whether the values are all of the class that the items of that parameter have."""
+        kind = self.items[key]
+        return all([value.__class__ is kind for value in values])  # noqa: C419 - faster
+
+
+def _is_flat(schema: Any) -> bool:
+    """Whether a schema says of one type, and nothing but that type, what a value is."""
+    return isinstance(schema, dict) and _NOT_FLAT.isdisjoint(schema) and isinstance(schema.get("type"), str)
 
 
 class Schemas:
@@ -215,14 +233,29 @@ class Schemas:
         arguments, given = wanted.arguments, made.arguments
         if arguments != given:
             return False
-        if wanted.name not in self._flat:
-            self._flat[wanted.name] = _Flat(self.by_name[wanted.name].parameters)
-        flat = self._flat[wanted.name]
+        flat = self._flat_of(wanted.name)
         for key, value in arguments.items():
             kind = flat.classes.get(key)
             if value.__class__ is not kind or given[key].__class__ is not kind:
                 return False
+            if kind is list and not flat.has_items(key, arguments[key] + given[key]):
+                return False
         return flat.needed <= given.keys()
+
+    def could_run(self, call: Call) -> bool:
+        """Whether everything required is there and every type fits; a call of an unknown tool, and one that is malformed, could not run."""
+        tool = self.by_name.get(call.name)
+        if tool is None or call.malformed:
+            return False
+        flat = self._flat_of(call.name)
+        if flat.is_flat and not flat.needed <= call.arguments.keys():
+            return False
+        return types_fit(call.arguments, tool.parameters, tool.parameters)
+
+    def _flat_of(self, name: str) -> _Flat:
+        if name not in self._flat:
+            self._flat[name] = _Flat(self.by_name[name].parameters)
+        return self._flat[name]
 
     def violations(self, call: Call) -> list[tuple[str, str]]:
         """What the schema of the called tool does not allow in a call; nothing where the tool is not known or the call is malformed."""

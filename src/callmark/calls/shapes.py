@@ -52,6 +52,13 @@ def read_call(value: Any) -> Call:
 
 def named_call(name: str, arguments: Any, call_id: str | None) -> Call:
     """The call of that name; malformed where the name is blank, or the arguments are no object, nor a JSON string of one."""
+    if arguments.__class__ is str and len(arguments) <= DEEPEST and name > "!" and name.isascii():  # nearly every call
+        try:
+            value = decode(arguments)
+        except (ValueError, RecursionError):
+            value = None  # blank, or why not is found out below
+        if value.__class__ is dict:
+            return Call(name, value, call_id)
     if not name or name.isspace():
         return Call("", {}, call_id, "no name", _text(arguments, {"name": name}))
     try:

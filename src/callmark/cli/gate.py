@@ -115,7 +115,7 @@ def _unfinished(run: "Run") -> str:
     if asked is not None and status != "running":  # the counts are those of its end
         reason = f" ({one_line(asked.stopped, 200)})" if asked.stopped else ""
         why += f"{reason} with {asked.answers:,} of {counted(asked.questions, 'answer')}"
-    return f"{why}: callmark run {run.folder} --resume goes on"
+    return f"{why}: callmark run {one_line(str(run.folder), 200)} --resume goes on"
 
 
 def _append(path: str, text: str) -> None:

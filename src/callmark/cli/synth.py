@@ -2,16 +2,17 @@
 
 import sys
 from collections import Counter
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from callmark.cli.reading import refuse_same_file
 from callmark.errors import BadInput
 from callmark.wording import counted
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 TEMPLATES, TABLES = "scenarios.yaml", "tables"
 _TYPED = ":json"  # ends the name of a column whose cells are JSON
@@ -35,6 +36,8 @@ def command(
     callmark synth --scenarios-only -o scenarios.jsonl
     callmark synth --scenarios-only --templates mine.yaml --tables tables -n 100 --seed 11 -o scenarios.jsonl
     """
+    from importlib.resources import files
+
     import msgspec
 
     from callmark.formats import Output
@@ -78,7 +81,7 @@ def command(
         screen.print(f"  {alike:,} the same as an earlier one but for the id: the tables have too few rows", style="yellow")
 
 
-def _text(file: Traversable, name: str) -> str:
+def _text(file: "Traversable", name: str) -> str:
     try:
         return file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -120,7 +123,7 @@ def _yaml(text: str, name: str) -> Any:
 _BRACE = 'A text that begins with a field needs quotes: "{ticket.title}".'
 
 
-def _tables(folder: Traversable, *, needed: bool) -> dict[str, list[dict[str, Any]]]:
+def _tables(folder: "Traversable", *, needed: bool) -> dict[str, list[dict[str, Any]]]:
     """The rows of every CSV file of a folder, by its name without the ending. A folder that is not there has none, unless it was named."""
     if not folder.is_dir():
         if needed:
@@ -130,7 +133,7 @@ def _tables(folder: Traversable, *, needed: bool) -> dict[str, list[dict[str, An
     return {file.name.removesuffix(".csv"): _table(file) for file in found}
 
 
-def _table(file: Traversable) -> list[dict[str, Any]]:
+def _table(file: "Traversable") -> list[dict[str, Any]]:
     """The rows of a CSV file, blank lines passed over. Nothing in it is anything but text, unless its column says that it is JSON."""
     import csv
     import io
@@ -144,7 +147,7 @@ def _table(file: Traversable) -> list[dict[str, Any]]:
             where = f"{name}, line {reader.line_num}"
             if not columns:
                 columns = cells
-                if "" in columns or len(set(columns)) < len(columns):
+                if not all(names := [column.removesuffix(_TYPED) for column in cells]) or len(set(names)) < len(names):
                     raise BadInput(f"{where}: a column has no name, or the name of another")
                 continue
             if len(cells) != len(columns):

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal
 from callmark.calls.toolsets import read_tools
 from callmark.compat.lob_columns import MISSING, expected_calls, made_calls
 from callmark.compat.lob_service import Evaluation, EvaluationService
+from callmark.compat.lob_simulator import ChatSimulator
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
 from callmark.grading.process import IGNORED, ProcessSuite
@@ -21,6 +22,7 @@ from callmark.types import Tool
 from callmark.wording import nearest
 
 __all__ = [
+    "ChatSimulator",
     "Evaluation",
     "EvaluationService",
     "Evaluator",

@@ -3,7 +3,8 @@
 The target is called with the row's fields by name (`id, description, scenarioType, instructions, task_completion_condition,
 expected_function_calls`, and whatever else the row has), of which it is given those that it takes. It may be async. It gives an object
 with `function_calls`, perhaps `chat_history` and `error_message`, or only the list of calls. An exception, an `error_message` and no
-answer are errors of the row: kept with their text, their scores null, left out of the means.
+answer are errors of the row: kept with their text, their scores null, left out of the means. `ChatSimulator` is such a target; one that
+has an `aclose` is closed in the end.
 """
 
 import asyncio
@@ -84,9 +85,13 @@ class EvaluationService:
             with asyncio.Runner() as runner:  # one event loop for all rows, so that a target's connections outlive a row
                 settle = partial(_settled, runner)
                 done = []
-                for case, row in zip(cases, rows, strict=True):
-                    data = {**dict.fromkeys(columns), **row}
-                    done.append(_scored(case, data, _outputs(eval_target, data, settle), named, mappings, settle))
+                try:
+                    for case, row in zip(cases, rows, strict=True):
+                        data = {**dict.fromkeys(columns), **row}
+                        done.append(_scored(case, data, _outputs(eval_target, data, settle), named, mappings, settle))
+                finally:
+                    if callable(close := getattr(eval_target, "aclose", None)):
+                        settle(close())
                 return done
 
         done = _outside_of_any_loop(run)

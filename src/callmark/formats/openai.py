@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from callmark.calls.expected import read_expected_text
+from callmark.calls.expected import read_expected_text, read_usual_expected
 from callmark.calls.messages import NOTHING, AnyMessage, UsualMessage, call_text, expected_texts, field_problem, message_texts, messages_of
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
@@ -108,14 +108,20 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
     usual = wire.__class__ is not _AnyRow
     if wire.expected_output is NOTHING or bytes(wire.expected_output) == b"null":
         return Conversation(own_id, messages, tools, place, Original(messages, tools, row, body, (), raw_tools, usual))
-    texts, others = _expected(wire.expected_output)
-    expected = tuple([read_expected_text(bytes(text)) for text in texts])
+    body_of_expected: Text = wire.expected_output
+    texts: list[Raw] = []
+    others: list[list[Raw]] = []
+    expected = read_usual_expected(body_of_expected)
+    if expected is None:
+        texts, others = _expected(wire.expected_output)
+        expected = tuple([read_expected_text(bytes(text)) for text in texts])
+        body_of_expected = b""
     return Case(
         own_id,
         messages,
         tools,
         place,
-        Original(messages, tools, row, body, (), raw_tools, usual, expected, texts),
+        Original(messages, tools, row, body, (), raw_tools, usual, expected, texts, body_of_expected),
         expected=expected,
         alternatives=tuple([tuple([read_expected_text(bytes(text)) for text in calls]) for calls in others]) if others else (),
         source=_source(wire.source),

@@ -45,7 +45,7 @@ class _Task(Struct):
     goal: str = ""
     opening: str = ""
     slots: dict[str, Any] = {}
-    says: dict[str, str] = {}
+    says: dict[str, Any] = {}  # that each is text is told below, by its name
     changes: dict[str, Any] = {}
     words: list[str] = []
 
@@ -131,6 +131,9 @@ def _data(text: bytes) -> dict[str, Any]:
         _refuse_unknown(given, _Task.__struct_fields__, f"{where}: there is no field")
         _refuse_unknown(task.says, task.slots, f"{where}.says: there is no slot")
         _refuse_unknown(task.changes, task.slots, f"{where}.changes: there is no slot")
+        for key, said in task.says.items():
+            if not isinstance(said, str):
+                raise BadInput(f"{where}.says.{key} is {dump(said)[:40]}, text was expected")
     return cast("dict[str, Any]", found)
 
 

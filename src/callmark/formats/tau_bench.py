@@ -8,12 +8,11 @@ The rows of one task are one case (`read_case`: its id, the user's instructions,
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct, structs
 
-from callmark.calls.matchers import is_matcher
+from callmark.calls.matchers import literal
 from callmark.calls.messages import field_problem, read_messages
 from callmark.calls.shapes import read_call_text
 from callmark.calls.strict import scrub
@@ -36,9 +35,9 @@ class _Info(Struct):
 
 
 class _Row(Struct):
-    task_id: int | str
     info: _Info
     traj: Raw
+    task_id: int | str | None = None
     trial: int | None = None
     reward: float | None = None
 
@@ -77,7 +76,10 @@ def read_case(row: bytes, place: Place, reading: Reading) -> Conversation:
 def read_prediction(row: bytes) -> Prediction:
     """What came of the trial: its calls in order, the last words of the assistant, the transcript, why it ended, the reward."""
     wire = _read(row)
-    transcript = read_messages(wire.traj)
+    try:
+        transcript = read_messages(wire.traj)
+    except BadInput as error:
+        raise BadInput(str(error).replace("messages", "traj", 1), error.hint) from None
     if wire.info.error and wire.info.task is None:
         return Prediction(str(wire.task_id), wire.trial or 0, error=scrub(wire.info.error), transcript=transcript)
     return Prediction(
@@ -102,6 +104,8 @@ def _read(row: bytes) -> _Row:
         wire = _decode(row)
     except msgspec.ValidationError as error:
         raise BadInput(field_problem(str(error))) from None
+    if wire.task_id is None:
+        raise BadInput("the row has no task_id")
     if wire.trial is not None and wire.trial < 0:
         raise BadInput(f"trial is {wire.trial}, a whole number from 0 on was expected")
     return wire
@@ -118,13 +122,7 @@ def _ending(transcript: tuple[Message, ...]) -> str:
 def _expected(text: Raw) -> Call:
     """An action as an expected call. A recorded value that looks like a matcher is not one: it is wrapped in `$literal`."""
     call = read_call_text(bytes(text))
-    return structs.replace(call, arguments={key: _literal(value) for key, value in call.arguments.items()})
-
-
-def _literal(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {"$literal": value} if is_matcher(value) else {key: _literal(child) for key, child in value.items()}
-    return [_literal(child) for child in value] if isinstance(value, list) else value
+    return structs.replace(call, arguments={key: literal(value) for key, value in call.arguments.items()})
 
 
 DIALECT = Dialect("tau-bench", "recorded simulations", recognises, read_case, write)

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from callmark.calls.pairing import Pairing, no_schema, pair
-from callmark.calls.provenance import Sources
+from callmark.calls.pairing import Comparison, Pairing, by_similar, no_schema, pair
+from callmark.calls.provenance import Sources, plainly_nowhere
 from callmark.calls.schema import Schemas
 from callmark.types import Call, Message, Tool
 
@@ -12,7 +12,7 @@ from callmark.types import Call, Message, Tool
 class Attempt:
     """One case and what came back for it. Nothing in it changes."""
 
-    __slots__ = ("_earlier", "_pairing", "_schemas", "_sources", "actual", "expected", "messages", "runs", "tools")
+    __slots__ = ("_earlier", "_pairing", "_schemas", "_similar", "_sources", "actual", "expected", "messages", "runs", "tools")
 
     def __init__(
         self,
@@ -33,6 +33,7 @@ class Attempt:
         self._sources: Sources | None = None
         self.runs: tuple[bool, bool, bool] | None = None  # what the suite schema found, once it did
         self._pairing: Pairing | None = None
+        self._similar: Comparison | None = None
 
     @property
     def schemas(self) -> Schemas:
@@ -48,6 +49,10 @@ class Attempt:
             self._sources = self._earlier.extended(self.messages) if self._earlier else Sources(self.messages)
         return self._sources
 
+    def source_of(self, value: str | int | float) -> int | None:
+        """The first message that a value stands in; None where it stands in none."""
+        return None if plainly_nowhere(value, self.messages) else self.sources.find(value)
+
     @property
     def sources_if_known(self) -> Sources | None:
         return self._sources
@@ -58,6 +63,15 @@ class Attempt:
         if self._pairing is None:
             self._pairing = pair(self.expected, self.actual, parameters=self.parameters if self.tools else no_schema)
         return self._pairing
+
+    @property
+    def one_by_similar(self) -> Comparison | None:
+        """How the arguments of the one pair there can be compare by `similar`; None where there may be other pairs."""
+        if len(self.expected) != 1 or len(self.actual) != 1 or not self.pairing.pairs:
+            return None
+        if self._similar is None:
+            self._similar = by_similar(self.pairing.pairs[0].arguments, self.expected[0].arguments, self.actual[0].arguments)
+        return self._similar
 
     def parameters(self, name: str) -> Mapping[str, Any]:
         """The schema of the tool of that name, in any case if there is none in this one; `{}` where none is known."""

@@ -10,11 +10,11 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from callmark.calls.matchers import is_matcher, recorded
-from callmark.calls.pairing import MOST_COMPARED, Pair
+from callmark.calls.pairing import MOST_COMPARED, Pair, by_similar
 from callmark.calls.provenance import DERIVED, needing_source, plainly_stand
 from callmark.calls.schema import properties, required, types_fit
 from callmark.calls.strict import dump
-from callmark.calls.values import agrees, exact
+from callmark.calls.values import exact
 from callmark.grading.attempt import Attempt
 from callmark.grading.process import ProcessSuite
 from callmark.grading.schema import SchemaSuite
@@ -66,7 +66,7 @@ def invented_values(attempt: Attempt, index: int) -> Iterator[Note]:
     """A note for each value of a call that is right, but stands nowhere in the conversation."""
     call = attempt.actual[index]
     for path, value in needing_source(call, attempt.parameters(call.name)):
-        if attempt.sources.find(value) is None:
+        if attempt.source_of(value) is None:
             yield Note("invented_value", f"{path} = {dump(value)} is right, but stands nowhere in the conversation", index, path)
 
 
@@ -110,6 +110,7 @@ def _arguments(attempt: Attempt, one: Pair, runs: bool) -> Iterator[Fault]:
     expected, made = attempt.expected[one.expected], attempt.actual[one.actual]
     schema = attempt.parameters(made.name)
     known = properties(schema)
+    similar = attempt.one_by_similar or by_similar(one.arguments, expected.arguments, made.arguments)
 
     def fault(kind: FaultKind, key: str, origin: CameFrom = _UNKNOWN, *, in_schema: bool, in_process: bool = True) -> Fault:
         counted = _COUNTED[(in_schema or not attempt.tools) and not runs, in_process]
@@ -128,14 +129,14 @@ def _arguments(attempt: Attempt, one: Pair, runs: bool) -> Iterator[Fault]:
         other_type = key not in known and not is_matcher(plain) and _json_type(plain) != _json_type(value)
         kind: FaultKind = "wrong_type" if misfits or other_type else "wrong_value"
         origin = _origin(Call(made.name, {key: value}), attempt)
-        yield fault(kind, key, origin, in_schema=misfits, in_process=not agrees(wanted, value, "similar"))
+        yield fault(kind, key, origin, in_schema=misfits, in_process=key in similar.differ)
 
 
 def _origin(call: Call, attempt: Attempt) -> CameFrom:
     """Where what is in a call came from, if anything in it needs a source and there is a conversation to look in."""
     if not attempt.messages or call.name in DERIVED:
         return _UNKNOWN
-    found = [attempt.sources.find(value) for _, value in needing_source(call, attempt.parameters(call.name))]
+    found = [attempt.source_of(value) for _, value in needing_source(call, attempt.parameters(call.name))]
     if not found:
         return _UNKNOWN
     return ("invented", None) if None in found else ("elsewhere", found[0])

@@ -77,8 +77,8 @@ class Grader:
         self._tools: tuple[Tool, ...] = ()
         self._schemas = Schemas(())
         self._sources = Sources()
-        # what our suites say of a perfect attempt depends on nothing but whether it could run, and of one call against another (or none)
-        # that are no pair, on that and the names
+        # what our suites say of a perfect attempt depends on nothing but whether it could run; and of one call against another (or none),
+        # on that, the names, and how many arguments agree
         self._schema = next((suite for suite in self.suites if isinstance(suite, SchemaSuite)), None)
         self._same: dict[object, Metrics] | None = {} if all(type(suite) in OWN_TYPES for suite in self.suites) else None
         self.touched: Counter[str] = Counter({rule.pattern: 0 for rule in self._rules})
@@ -177,7 +177,7 @@ class Grader:
         if self._same is None:
             return measure(attempt, self.suites)
         runs = self._schema.holds(attempt) if self._schema else _RUNS
-        key = runs if attempt.pairing.perfect else _no_pair(attempt, runs)
+        key = runs if attempt.pairing.perfect else _of_one(attempt, runs)
         if key is None:
             return measure(attempt, self.suites)
         if key not in self._same:
@@ -187,13 +187,17 @@ class Grader:
         return self._same[key]
 
 
-def _no_pair(attempt: Attempt, runs: tuple[bool, bool, bool]) -> object:
-    """What one call against another, or against none, is measured by where nobody could take them for a pair; None where it is more."""
-    if attempt.pairing.pairs or len(attempt.expected) != 1 or len(attempt.actual) > 1:
+def _of_one(attempt: Attempt, runs: tuple[bool, bool, bool]) -> object:
+    """What one call against another, or against none, is measured by; None where it is more."""
+    if len(attempt.expected) != 1 or len(attempt.actual) > 1:
         return None
     name, other = attempt.expected[0].name, attempt.actual[0].name if attempt.actual else None
+    similar = attempt.one_by_similar
+    if similar is not None:
+        exact = attempt.pairing.pairs[0].arguments
+        return runs, name, exact.agree, similar.agree, exact.expected, exact.made, exact.named
     if other is not None and name != other and name.casefold() == other.casefold():
-        return None
+        return None  # the suite process takes them for a pair
     return runs, name, other
 
 

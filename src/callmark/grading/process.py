@@ -50,9 +50,8 @@ class ProcessSuite(Struct, frozen=True):
 
     @staticmethod
     def _compared(expected: Sequence[Call], actual: Sequence[Call], attempt: Attempt) -> list[Comparison]:
-        exact = attempt.pairing.pairs
-        if len(expected) == len(actual) == 1 == len(attempt.expected) == len(attempt.actual) and exact and not exact[0].arguments.differ:
-            return [exact[0].arguments]  # no value differs that the laxer rule could hold for the same
+        if len(expected) == len(actual) == 1 and attempt.one_by_similar is not None:
+            return [attempt.one_by_similar]
         return [one.arguments for one in pair(expected, actual, rule="similar", any_case=True, parameters=attempt.parameters).pairs]
 
     def counted(self, calls: Sequence[Call]) -> list[Call]:

@@ -11,7 +11,6 @@ from typing import ClassVar
 from msgspec import Struct, field, structs
 
 from callmark.calls.pairing import compare
-from callmark.calls.schema import types_fit
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
 from callmark.types import Call, Metrics
@@ -104,5 +103,4 @@ def _could_run(attempt: Attempt, expected: Call, made: Call) -> bool:
         return False
     if not attempt.tools:
         return not expected.malformed and compare(expected.arguments, made.arguments).all_agree
-    tool = attempt.schemas.by_name.get(made.name)
-    return tool is not None and types_fit(made.arguments, tool.parameters, tool.parameters)
+    return attempt.schemas.could_run(made)

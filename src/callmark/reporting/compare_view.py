@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from callmark.analysis.compare import Comparison, MetricChange
-from callmark.analysis.differences import SMALL
+from callmark.analysis.differences import LEVEL, SMALL
 from callmark.reporting.grade_view import share
 from callmark.reporting.safety import one_line
 from callmark.reporting.terminal import table
@@ -113,7 +113,9 @@ def signed(value: float) -> str:
 
 
 def chance(p: float) -> str:
-    """`p < .001`, `p = .042`."""
+    """`p < .001`, `p = .042`; `p < .05` where rounding would make it .050, which is within noise."""
+    if p < LEVEL <= round(p, 3):
+        return "p < .05"
     return "p < .001" if p < _SURE else f"p = {share(p)}"
 
 

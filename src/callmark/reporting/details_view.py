@@ -81,9 +81,8 @@ def _confusion(console: Console, confusion: Confusion) -> None:
         lines.append(f"no call was due in {counted(calling.none_due, 'case')}, it called something in {calling.called_anyway:,}")
     if calling.called_nothing:
         lines.append(f"a call was due in {counted(calling.due, 'case')}, it called nothing in {calling.called_nothing:,}")
-    if calling.more or calling.fewer:
-        more = f"too many calls in {counted(calling.more, 'case')} ({calling.too_many:,})"
-        lines.append(f"{more}, too few in {calling.fewer:,} ({calling.too_few:,})")
+    amiss = (("too many", calling.more, calling.too_many), ("too few", calling.fewer, calling.too_few))
+    lines += [f"{what} calls in {counted(cases, 'case')} ({counted(calls, 'call')})" for what, cases, calls in amiss if cases]
     for line in lines:
         console.print(Text(f"    {line}", style="dim"), soft_wrap=True)
 

@@ -132,7 +132,8 @@ def _grade_into(
     seen: dict[str, Place | None] = {}
     asked: set[str] = set()
     ended: Ended | None = None
-    tally = Tally(counted=telling(work.settings.suites, scenarios=_are_scenarios(work)), detailed=how.detailed)
+    counted = telling(work.settings.suites, scenarios=_are_scenarios(work))
+    tally = Tally(counted=counted, detailed=how.detailed, ignore=work.settings.ignore)
     with TemporaryDirectory(prefix=GRADING, dir=folder.path) as made_in:
         new = RunFolder(made_in)
         with (

@@ -74,7 +74,7 @@ class Run:
 
     def summary(self, *, detailed: bool = True) -> Summary:
         """What its grades come to, every metric with its interval."""
-        tally = Tally(counted=self.counted, detailed=detailed)
+        tally = Tally(counted=self.counted, detailed=detailed, ignore=self.info.settings.ignore)
         for grade in self.grades():
             tally.add(grade)
         return tally.summary()

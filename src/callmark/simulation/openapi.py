@@ -65,7 +65,7 @@ def openapi_tools(document: Mapping[str, Any]) -> tuple[Tool, ...]:
         for method in _METHODS:
             operation = shared.get(method)
             if isinstance(operation, dict):
-                name = _name(str(operation.get("operationId") or f"{method}_{path}"), tools)
+                name = _name(str(operation.get("operationId") or f"{method} {path}"), tools)
                 try:
                     tools[name] = _tool(name, operation, shared, document)
                 except BadInput as error:

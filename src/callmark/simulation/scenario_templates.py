@@ -22,7 +22,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from callmark.calls.messages import field_problem
-from callmark.calls.strict import dump
+from callmark.calls.strict import DEEPEST, deeper_than, dump
 from callmark.errors import BadInput
 from callmark.formats import scenarios
 from callmark.formats.dialect import Reading
@@ -34,6 +34,7 @@ from callmark.wording import nearest
 Row = Mapping[str, Any]
 Tables = Mapping[str, Sequence[Row]]
 SEED = 7
+MOST_VALUES = 100_000  # of all templates together
 
 
 class _Template(Struct):
@@ -65,10 +66,7 @@ def scenarios_of(templates: Any, tables: Tables, *, seed: int = SEED, number: in
     """
     read = _read(templates)
     counts = [template.count for template in read]
-    try:
-        drawings = [_Drawing(template, tables, seed) for template in read]
-    except RecursionError:  # YAML can say that a list holds itself
-        raise BadInput("the templates nest too deep to be filled in") from None
+    drawings = [_Drawing(template, tables, seed) for template in read]
     shares = counts if number is None else _shared_out(number, counts)
     return [drawing.scenario(at) for drawing, share in zip(drawings, shares, strict=True) for at in range(1, share + 1)]
 
@@ -81,6 +79,7 @@ def _shared_out(number: int, counts: Sequence[int]) -> list[int]:
 def _read(templates: Any) -> list[_Template]:
     if not isinstance(templates, list) or not templates:
         raise BadInput("there are no templates: a list of them was expected")
+    _refuse_endless(templates)
     known = _Template.__struct_fields__
     read: list[_Template] = []
     for at, given in enumerate(templates, 1):
@@ -103,6 +102,19 @@ def _read(templates: Any) -> list[_Template]:
             raise BadInput(f"{where}: its id is {'empty' if not template.id else 'that of another template'}", "Each needs one of its own.")
         read.append(template)
     return read
+
+
+def _refuse_endless(templates: Any) -> None:
+    """Refuse what YAML can say in a few lines and nobody can fill in: a list that holds itself, a list of lists of lists of one text."""
+    rest, seen = [templates], 0
+    while rest:
+        item = rest.pop()
+        seen += 1
+        rest += item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+        if seen > MOST_VALUES:
+            raise BadInput(f"the templates hold more than {MOST_VALUES:,} values, or one of them holds itself")
+    if deeper_than(templates, DEEPEST):
+        raise BadInput(f"the templates nest deeper than {DEEPEST}")
 
 
 class _Drawing:

@@ -29,11 +29,13 @@ from callmark.running.run import chosen, outside_a_loop
 from callmark.simulation.agents import ModelAgent, ReportingAgent
 from callmark.simulation.checking import refuse_unknown_functions
 from callmark.simulation.simulator import CONCURRENCY, Simulator
+from callmark.simulation.talk import Ask
 from callmark.simulation.toolboxes import open_tools
 from callmark.simulation.toolboxes.none import NoTools
-from callmark.simulation.users import is_own_user, open_user
+from callmark.simulation.users import open_user
+from callmark.simulation.users.model import ModelUser
 from callmark.simulation.voices import Voice
-from callmark.types import Case, Tool
+from callmark.types import Case, Prediction, Tool
 
 MAX_TURNS = 30
 MAX_STEPS = 20
@@ -57,10 +59,10 @@ def simulation_runs(
 ) -> ModelRuns:
     """The runs of several agents over the same scenarios, ready to begin. `at_once`: how many conversations are held at a time."""
     contenders = [simulator(label, agent, plan, keys, cache=cache, at_once=at_once) for label, agent in agents]
-    if plan.tools:
-        tools = asyncio.run(_listed(plan, keys))
+    tools = asyncio.run(_listed(plan, keys)) if plan.tools else ()
+    if tools:
         cases = structs.replace(cases, tools_text=tools_json(tools))
-        _refuse_unplayable(cases, plan, tools)
+    _refuse_unplayable(cases, plan, tools, grading)
     return ModelRuns(cases, contenders, grading, keys, out=out, name=name, resume=resume, how=how)
 
 
@@ -71,17 +73,23 @@ def simulator(
     voice = Voice(agent, keys, cache)
     if plan.tools and voice.spec.provider in _DOES_ITS_OWN:
         raise BadInput(f"{voice.spec.shown} carries out its calls itself: it takes no --tools")
-    users = None if is_own_user(plan.user.model) else Voice(plan.user, keys, cache)
+    voices = [voice]
+
+    def ask_model(spec: str) -> tuple[Ask, str]:
+        voices.append(Voice(plan.user, keys, cache))
+        return voices[-1].ask, voices[-1].label
+
+    user = open_user(plan.user.model, ask_model=ask_model, seed=plan.seed)
     judge = Voice(plan.judge, keys, cache) if plan.judge else None
     made = Simulator(
         name or voice.label,
         ModelAgent(voice, most_steps=plan.max_steps) if plan.tools else ReportingAgent(voice),
-        open_user(plan.user.model, ask=users and users.ask, seed=plan.seed),
+        user,
         open_tools(plan.tools, keys=keys) if plan.tools else NoTools(),
-        voices=[one for one in (voice, users, judge) if one],
+        voices=[*voices, *([judge] if judge else [])],
         system=plan.system,
         max_turns=plan.max_turns,
-        judge=judge and judge.ask,
+        judge=judge.ask if judge else None,
     )
     shown, secret = without_keys(agent, voice.spec, keys)
     hidden, also_secret = _without_keys(plan, keys)
@@ -169,16 +177,24 @@ async def _listed(plan: SimulatedInfo, keys: Keys) -> tuple[Tool, ...]:
             raise BadInput(str(error)) from None
 
 
-def _refuse_unplayable(cases: Cases, plan: SimulatedInfo, tools: tuple[Tool, ...]) -> None:
+def _refuse_unplayable(cases: Cases, plan: SimulatedInfo, tools: tuple[Tool, ...], grading: Settings) -> None:
     """Refuse scenarios that expect what no tool can do, or that the user cannot play."""
     if cases.path == "-":  # it can be read once, and that is the run's to do
         return
-    user = open_user(plan.user.model, ask=None, seed=plan.seed) if is_own_user(plan.user.model) else None
-    for case in load(cases.path, dialect=cases.dialect, on_bad=lambda row: None):
-        if isinstance(case, Case):
-            refuse_unknown_functions(case, tools)
-            if user is not None:
-                user.of(case, 0)
+    user = open_user(plan.user.model, ask_model=_nobody, seed=plan.seed)
+    for case in load(cases.path, dialect=cases.dialect, skip_bad=True):
+        if isinstance(case, Case) and case.is_scenario:
+            refuse_unknown_functions(case, tools, ignore=grading.ignore)
+            user.of(case, 0)
+
+
+def _nobody(spec: str) -> tuple[Ask, str]:
+    """Stands in for a model where nothing is asked."""
+
+    async def ask(case: Case, trial: int) -> Prediction:
+        raise NoReply("nothing is asked")
+
+    return ask, spec
 
 
 def _without_keys(plan: SimulatedInfo, keys: Keys) -> tuple[SimulatedInfo, bool]:
@@ -187,7 +203,7 @@ def _without_keys(plan: SimulatedInfo, keys: Keys) -> tuple[SimulatedInfo, bool]
     shown = {}
     for part in ("user", "judge"):
         settings = getattr(plan, part)
-        if settings is not None and not is_own_user(settings.model):
+        if settings is not None and (part == "judge" or isinstance(open_user(settings.model, ask_model=_nobody), ModelUser)):
             shown[part], secret = without_keys(settings, read_spec(settings.model, keys), keys)
             secrets.append(secret)
     tools = tuple(map(keys.hide, plan.tools))

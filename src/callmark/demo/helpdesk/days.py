@@ -81,7 +81,9 @@ def _end_of_month(match: re.Match[str], today: date) -> date:
 
 
 def _form(pattern: str) -> re.Pattern[str]:
-    before = r"(?:\b(?:(?:it is |it's |and |is )?due(?: date)?(?: is| on| by)?|by|until|till|before|on|for|deadline(?: is)?)[:\s]+(?:the )?)?"
+    before = (
+        r"(?:\b(?:(?:it is |it's |and |is )?due(?: date)?(?: is| on| by)?|by|until|till|before|on|for|deadline(?: is)?)[:\s]+(?:the )?)?"
+    )
     return re.compile(rf"{before}(?<![0-9a-z]){pattern}", re.IGNORECASE | re.ASCII)
 
 

@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from typing import Any, NamedTuple, Self
 
 from callmark.demo.helpdesk import tools
-from callmark.demo.helpdesk.tables import (
+from callmark.demo.helpdesk.company import (
     DEPARTMENTS,
     FIRST_NAMES,
     ISSUES,
@@ -45,6 +45,7 @@ create table action_items (action_item_id text primary key, {", ".join(f"{name} 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")  # half a character: JSON can carry it, a database cannot
 _WORD = re.compile(r"[^\W_]+")
+_LITTLE = frozenset(("a", "about", "and", "at", "for", "in", "is", "of", "on", "our", "that", "the", "to", "which", "with"))  # in a query
 _PARAMETERS = {tool.name: tool.parameters for tool in tools.TOOLS}
 _CODES = {department.code: department.name for department in DEPARTMENTS}
 
@@ -97,8 +98,8 @@ class Desk:
     def create_support_ticket(self, **ticket: str) -> Row:
         """The new ticket, with its id; its status is Open."""
         _check_department(ticket)
-        row = {"ticket_id": self._next("TKT", "tickets", "ticket_id"), "status": "Open", **ticket}
-        return self._insert("tickets", row)
+        texts = {"description": "", "expected_outcome": ""}
+        return self._insert("tickets", {"ticket_id": self._next("TKT", "tickets", "ticket_id"), "status": "Open", **texts, **ticket})
 
     def update_support_ticket(self, ticket_id: str, **changes: str) -> Row:
         """The ticket as it is now. Nothing given to change is refused, and so is any change of a closed ticket."""
@@ -118,7 +119,7 @@ class Desk:
         """How many tickets fit, and the first of them in the order of their ids. Nothing given: all. Case does not count."""
         _check_department(filters)
         where = " and ".join(f"{name} = ?" for name in filters) or "1"
-        words = _WORD.findall(query.casefold())
+        words = [word for word in _WORD.findall(query.casefold()) if word not in _LITTLE]
         found = [
             row
             for row in self._rows(f"select * from tickets where {where} order by ticket_id", *filters.values())
@@ -135,8 +136,10 @@ class Desk:
         """The new action item, with its id; its status is Open."""
         _check_day(item)
         self._open_ticket(ticket_id)
-        row = {"action_item_id": self._next("AI", "action_items", "action_item_id"), "ticket_id": ticket_id, "status": "Open", **item}
-        return self._insert("action_items", row)
+        item_id = self._next("AI", "action_items", "action_item_id")
+        return self._insert(
+            "action_items", {"action_item_id": item_id, "ticket_id": ticket_id, "status": "Open", "description": "", **item}
+        )
 
     def update_action_item(self, action_item_id: str, **changes: str) -> Row:
         """The action item as it is now. Refused where nothing is given to change, or its ticket is closed."""

@@ -2,32 +2,28 @@
 
 import re
 
+from callmark.calls.agreement import is_yes
+
 _QUOTES = re.compile(r"\"([^\"]+)\"|“([^”]+)”|«([^»]+)»|‘([^’]+)’|(?<!\w)'((?:[^'\n]|'(?=\w))+)'(?!\w)|`([^`]+)`")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 
-_YES = re.compile(
-    r"^\W*(?:oh |well |ok(?:ay)?,? |great,? |perfect,? |um,? |hmm,? )*"
-    r"(?:y|ye[ps]|yeah|yea|yup|ya|aye|sure|ok(?:ay)?|k|correct|right|exactly|precisely|confirm(?:ed)?|absolutely|definitely|certainly|"
-    r"affirmative|indeed|of course|by all means|go (?:ahead|for it|on)|please(?: do| go| proceed| create| add| submit|$|[.!])|do (?:it|that|so)|"
-    r"proceed|submit|create|add|save|send|sounds|looks|perfect|great|fine|good|excellent|agreed?|approved?|all (?:good|correct|right|fine|set)|"
-    r"(?:that|it|this|everything|all of (?:it|that)|all that)(?:'s|’s| is| all is| looks| sounds| seems| works)? ?(?:all )?"
-    r"(?:right|correct|fine|good|great|perfect|ok(?:ay)?|accurate|it|works?)|"
-    r"i (?:confirm|agree|do)|works for me|👍|✅|👌)(?!\w)",
-    re.IGNORECASE,
-)
-_YES_INSIDE = re.compile(
-    r"\b(?:go ahead|(?:looks|sounds|seems|is|are|'s|’s) (?:all )?(?:good|right|correct|fine|great|perfect|ok(?:ay)?)|i confirm|please (?:do|proceed|go)|"
-    r"confirmed|(?:you (?:can|may)|just) (?:create|submit|save|add|proceed|do) (?:it|that)|yes)\b",
-    re.IGNORECASE,
+_SHORT_YES = re.compile(
+    r"^\W*(?:y|k|perfect|all good|(?:create|submit|save|make|change|update|add) (?:it|that|this|the change))\W*$", re.IGNORECASE
 )
 _NO = re.compile(
     r"^\W*(?:oh,? |well,? |um+,? |hmm+,? |sorry,? |actually,? )*"
     r"(?:n|no(?! (?:problem|worries|doubt))|nope|nah|not|wait|hold on|stop|don'?t|do not|incorrect|wrong|negative|never)\b",
     re.IGNORECASE,
 )
-_NOT_RIGHT = re.compile(r"\b(?:not|isn'?t|aren'?t|don'?t|doesn'?t|wrong|incorrect|never|but|except|however|instead|wait|hold on)\b", re.IGNORECASE)
+_ACCEPTS = re.compile(
+    r"\b(?:i (?:understand|see|accept)|understood|got it|fair enough|too bad|never ?mind|al(?:l )?right|leave it|i'?ll live|no problem|"
+    r"makes sense)\b",
+    re.IGNORECASE,
+)
+_INSISTS = re.compile(r"\b(?:do (?:it|that|so)|anyway|exception|but|must|go ahead|yes)\b", re.IGNORECASE)
 _DONE = re.compile(
-    r"\b(?:that(?:'s|’s| is|'ll be| will be| was| would be|s) (?:all|it|everything|enough)|nothing (?:else|more|further)|no thanks?|no,? thank you|"
+    r"\b(?:that(?:'s|’s| is|'ll be| will be| was| would be|s) (?:all|it|everything|enough)|nothing (?:else|more|further)|no thanks?|"
+    r"no,? thank you|"
     r"(?:i'?m|i am|we'?re|we are) (?:done|good|finished|all set|all good)|all (?:done|set)|(?:good)?bye(?: bye)?|no more|see you|"
     r"have a (?:nice|good|great|lovely) (?:day|one|weekend|evening)|not (?:right now|today|at the moment)|"
     r"(?:done|finished) (?:here|for (?:now|today))|that covers (?:it|everything))\b|^\W*(?:done|finished|cheers|thanks?|thank you|thx)\W*$",
@@ -35,36 +31,51 @@ _DONE = re.compile(
 )
 _LEAVING = re.compile(r"^\W*(?:(?:ok(?:ay)?|thanks?|thank you|well|alright),?\s+)*(?:good)?bye\b|\bgoodbye\b", re.IGNORECASE)
 _START_OVER = re.compile(
-    r"\b(?:(?:start|begin|starting|beginning) (?:\w+ ){0,3}?(?:over|again|anew|afresh)|restart|from scratch|reset (?:this|everything|it all|the form))\b",
+    r"\b(?:(?:start|begin|starting|beginning) (?:\w+ ){0,3}?(?:over|again|anew|afresh)|restart|from scratch|reset (?:this|everything|"
+    r"it all|the form))\b",
     re.IGNORECASE,
 )
 _CANCEL = re.compile(
-    r"\b(?:cancel (?:it|this|that|everything|the (?:ticket|action item|request|change))|never ?mind|forget (?:it|about it|this|that)|scrap (?:it|that)|"
+    r"\b(?:cancel (?:it|this|that|everything|the (?:ticket|action item|request|change))|never ?mind|forget (?:it|about it|this|that)|"
+    r"scrap (?:it|that)|"
     r"(?:don'?t|do not) (?:create|open|add|change|write|save|do) (?:it|that|this|anything|the (?:ticket|action item)))\b|^\W*cancel\W*$",
     re.IGNORECASE,
 )
 _UNSURE = re.compile(
-    r"^\W*(?:i (?:really )?(?:don'?t|do not) (?:know|care|have)|(?:i have )?no idea|(?:i'?m )?not sure|dunno|idk|whatever|skip|none|nothing|n/?a|"
-    r"you (?:decide|choose|pick|tell me)|up to you|any|what|huh|why|sorry|pardon|come again|hm+|um+|yes|yeah|yep|no|nope|ok(?:ay)?|sure|hi|hello)\b"
+    r"^\W*(?:i (?:really )?(?:don'?t|do not) (?:know|care|have)|(?:i have )?no idea|(?:i'?m )?not sure|dunno|idk|whatever|skip|none|"
+    r"nothing|n/?a|"
+    r"you (?:decide|choose|pick|tell me)|up to you|any|what|huh|why|sorry|pardon|come again|hm+|um+|yes|yeah|yep|no|nope|ok(?:ay)?|sure|"
+    r"hi|hello)\b"
     r"[\w\s'’,]{0,24}\W*$",
+    re.IGNORECASE,
+)
+_NO_PREFERENCE = re.compile(
+    r"^\W*(?:\w+,?\s+){0,3}?(?:i (?:\w+ ){0,2}?(?:don['’]?t|do not|can['’]?t|cannot|couldn['’]?t|have no)\s+"
+    r"(?:know|care|mind|say|tell|idea|preference|clue)|no (?:idea|preference|clue)|not sure|whatever (?:you|is)|anything is (?:fine|ok))\b",
     re.IGNORECASE,
 )
 _QUESTION = re.compile(r"^\W*(?:what|which|how|why|who|where|can|could|do|does|is|are|will|would)\b[^.!]*\?\W*$", re.IGNORECASE)
 _GREETING = re.compile(r"^\W*(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|greetings|dear)\b", re.IGNORECASE)
 
-_LEADING = re.compile(
-    r"^(?:(?:sure(?: thing)?|ok(?:ay)?|yes|yeah|yep|well|hmm+|u[hm]+|so|please|alright|all right|right|certainly|absolutely|of course|oh|ah|hi|hello|"
-    r"hey|great|good|perfect|thanks?|thank you|no problem|let me (?:see|think)|let'?s see|i think|i guess|i believe|i suppose|i'?d say|maybe|perhaps|just|"
-    r"simply|basically|actually|sorry|there you go|here (?:you go|it is)|fine|good question|easy|ideally)(?:\s*[,!.:;…–—-]+\s*|\s+|$))+",
+_LEADING = re.compile(  # words that may begin a title as well count only where a mark follows
+    r"^(?:(?:sure(?: thing)?|ok(?:ay)?|yes|yeah|yep|well|so|please|alright|all right|right|certainly|absolutely|of course|hi|hello|hey|"
+    r"great|good|perfect|thanks?|thank you|no problem|let me (?:see|think)|let'?s see|just|simply|actually|sorry|there you go|"
+    r"here (?:you go|it is)|fine|good question|easy|ideally)(?:\s*[,!.:;…–—-]+\s*|$)|"
+    r"(?:hmm+|u[hm]+|oo+h|oh|ah|i (?:think|guess|believe|suppose)|i'?d say|maybe|perhaps|basically)(?:\s*[,!.:;…–—-]+\s*|\s+|$))+",
     re.IGNORECASE,
 )
 _OPENING = re.compile(
-    r"^(?:(?:it|that|this)(?:['’]s| is| would be| should be| will be|['’]d be|['’]ll be| must be| has to be| reads| should (?:read|say))(?: (?:called|titled|named|simply|just|about))?|"
-    r"(?:(?:let'?s|let us|please|you can|we can|i'?d|i would|just) )*(?:call|name|title|label) it|(?:something|anything) like|how about|what about|"
-    r"(?:(?:i'?d|i would|let'?s|we'?d|you can|please|just) )*(?:like it to be|go (?:with|for)|put(?: down)?|write(?: down)?|use|pick|choose|take|make (?:it|that)|say|enter|note(?: down)?)"
-    r"|the (?:answer|value) is)(?:\s*[:,–—-]+\s*|\s+)",
+    r"^(?:(?:it|that|this)(?:['’]s| is|(?: would| should| will| must| has to|['’]d|['’]ll) be| reads| should (?:read|say))"
+    r"(?: (?:called|titled|named|simply|just|about))?|"
+    r"(?:(?:let'?s|let us|please|you can|we can|i'?d|i would|just) )*(?:call|name|title|label) it|(?:something|anything) like|how about|"
+    r"what about|the (?:answer|value) is|(?:please )?make (?:it|that)|(?:please )?go (?:with|for)|"
+    r"(?:(?:i'?d|i would|i'?ll|let'?s|we'?d|you can) )(?:please |just )?(?:like it to be|go (?:with|for)|"
+    r"put(?: (?:it|down))*|write(?: (?:it|down))*|use|"
+    r"pick|choose|take|make (?:it|that)|say|enter|note(?: down)?)(?: like this| this way| as follows)?|"
+    r"(?:please |just )*(?:put|write|use|pick|choose|take|say|enter|note)(?: down)?(?=:))(?:\s*[:,–—-]+\s*|\s+)",
     re.IGNORECASE,
 )
+_ITSELF = re.compile(r"(?:it|that|this)\b", re.IGNORECASE)
 _TRAILING = re.compile(
     r"(?:\s*[,;.!–—-]+\s*|\s+)(?:please|thanks?(?: (?:a lot|so much|in advance|again))?|thank you(?: (?:so|very) much)?|thx|cheers|"
     r"if (?:possible|you (?:can|could|would|please)))\W*$|"
@@ -73,24 +84,28 @@ _TRAILING = re.compile(
     re.IGNORECASE,
 )
 _FILLER = re.compile(
-    r"\b(?:thank|thanks|thx|hurry|come on|asap|let'?s (?:go|move|get)|move on|can we|could we|can you|could you|hope (?:that|this|it)|does that|"
-    r"is that (?:ok|enough|all|clear|fine)|anything else|sorry|appreciate|no time|i don'?t have (?:all|much|the)|i'?m (?:in a|busy|really|so|afraid)|"
-    r"let me know|as i said|i already|there you go|here you go|make it (?:quick|fast)|what else|what'?s next|next\??$|good question|sure thing|"
+    r"\b(?:thank|thanks|thx|hurry|come on|asap|let'?s (?:go|move|get)|move on|can we|could we|can you|could you|hope (?:that|this|it)|"
+    r"does that|"
+    r"is that (?:ok|enough|all|clear|fine)|anything else|sorry|appreciate|no time|i don'?t have (?:all|much|the)|i'?m (?:in a|busy|"
+    r"really|so|afraid)|"
+    r"let me know|as i said|i already|there you go|here you go|make it (?:quick|fast)|what else|what'?s next|next\??$|good question|"
+    r"sure thing|"
     r"let me (?:see|think)|i (?:hope|really hope|should have|was just|had to think)|sounds good|that'?s (?:easy|it|all|what|how)|"
-    r"quick(?:ly)? please|get on with|how long|take(?:s)? (?:so )?long|is this going|just (?:do|get) (?:it|this)|you know|if that helps|nice of you|"
+    r"quick(?:ly)? please|get on with|how long|take(?:s)? (?:so )?long|is this going|just (?:do|get) (?:it|this)|you know|if that helps|"
+    r"nice of you|"
     r"so (?:glad|kind)|happy to)\b",
     re.IGNORECASE,
 )
 
 
-def is_yes(text: str) -> bool:
-    """Whether it agrees, without a but."""
-    if is_no(text):
-        return False
-    said = without_quotes(text)
-    if not (_YES.search(said) or _YES_INSIDE.search(said)):
-        return False
-    return not _NOT_RIGHT.search(said)
+def agrees(text: str) -> bool:
+    """Whether it is a yes; also in a single word or letter that is a yes only to somebody who has just asked."""
+    return is_yes(text) or _SHORT_YES.search(text) is not None
+
+
+def accepts(text: str) -> bool:
+    """Whether it takes a no for an answer."""
+    return _INSISTS.search(text) is None and (agrees(text) or _ACCEPTS.search(text) is not None)
 
 
 def is_no(text: str) -> bool:
@@ -120,9 +135,14 @@ def is_greeting(text: str) -> bool:
     return _GREETING.search(text) is not None
 
 
+def has_no_preference(text: str) -> bool:
+    """Whether somebody leaves it to the clerk."""
+    return len(text.split()) <= 20 and _NO_PREFERENCE.search(text) is not None
+
+
 def is_no_answer(text: str) -> bool:
     """Whether it is nothing that could be a title or a description: empty, a shrug, a question back."""
-    return not re.search(r"\w", text) or _UNSURE.search(text) is not None or _QUESTION.search(text) is not None
+    return not re.search(r"\w", text) or _UNSURE.search(text) is not None or _QUESTION.search(text) is not None or has_no_preference(text)
 
 
 def quoted(text: str) -> list[str]:
@@ -135,8 +155,11 @@ def without_quotes(text: str) -> str:
     return _QUOTES.sub(lambda match: " " * len(match[0]), text)
 
 
-def bare(text: str) -> str:
-    """An answer without the small talk around it: `Sure! Let's call it Printer jam, please.` is `Printer jam`. May be empty."""
+def bare(text: str, *, sentence: bool = False) -> str:
+    """An answer without the small talk around it: `Sure! Let's call it Printer jam, please.` is `Printer jam`. May be empty.
+
+    What may be a whole `sentence` keeps a beginning such as `It is …`, unless what follows begins anew.
+    """
     found = quoted(text)
     if len(found) == 1 and len(without_quotes(text).split()) <= 14:
         return found[0]
@@ -144,7 +167,11 @@ def bare(text: str) -> str:
     before = None
     while said != before:
         before = said
-        said = _OPENING.sub("", _LEADING.sub("", said)).strip()
+        said = _LEADING.sub("", said)
+        opening = _OPENING.match(said)
+        if opening and not (sentence and _ITSELF.match(said) and said[opening.end() :][:1].islower()):
+            said = said[opening.end() :]
+        said = said.strip()
     return trimmed(said)
 
 

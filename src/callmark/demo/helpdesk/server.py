@@ -107,10 +107,10 @@ async def serve_stdio(seed: int) -> None:
 
 async def serve_http(seed: int, port: int) -> None:
     """Serve on loopback until the process is ended; port 0 takes a free one. The address is printed once it can be used."""
-    import uvicorn
-
-    app = make_server(seed).streamable_http_app(json_response=True)
     with _listening(port) as listener:
+        import uvicorn
+
+        app = make_server(seed).streamable_http_app(json_response=True)
         sys.stdout.write(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp\n")
         sys.stdout.flush()
         await uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on")).serve(sockets=[listener])

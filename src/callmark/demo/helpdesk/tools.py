@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from callmark.demo.helpdesk.tables import ITEM_STATUSES, PRIORITIES, TICKET_STATUSES, WORKFLOW_TYPES
+from callmark.demo.helpdesk.company import ITEM_STATUSES, PRIORITIES, TICKET_STATUSES, WORKFLOW_TYPES
 from callmark.types import Tool
 
 CREATE_TICKET = "TicketManagementPlugin-create_support_ticket"
@@ -42,6 +42,7 @@ _TICKET = {
     "description": _text("What is wrong or wanted, in the user's words"),
     "expected_outcome": _text("How it will be when the ticket is done"),
 }
+_TICKET_NEEDS = ("title", "department_code", "priority", "workflow_type")
 _ITEM = {
     "title": _text("What is to be done, in a few words"),
     "assigned_to": _text("Full name of the person who does it"),
@@ -50,7 +51,7 @@ _ITEM = {
 }
 
 TOOLS = (
-    _tool(CREATE_TICKET, "Open a new support ticket. The user must have confirmed all of it.", _TICKET, tuple(_TICKET)),
+    _tool(CREATE_TICKET, "Open a new support ticket. The user must have confirmed all of it.", _TICKET, _TICKET_NEEDS),
     _tool(
         UPDATE_TICKET,
         "Change a support ticket; only what is given is changed. The user must have confirmed it. A closed ticket cannot be changed.",
@@ -72,7 +73,7 @@ TOOLS = (
         CREATE_ITEM,
         "Add an action item to a support ticket. The user must have confirmed all of it.",
         {"ticket_id": _TICKET_ID, **_ITEM},
-        ("ticket_id", *_ITEM),
+        ("ticket_id", "title", "assigned_to", "due_date"),
     ),
     _tool(
         UPDATE_ITEM,

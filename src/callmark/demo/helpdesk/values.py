@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from callmark.demo.helpdesk.days import day_in
@@ -19,7 +20,8 @@ _LABELS = {
     "description": r"description|details?|desc",
     "expected_outcome": r"(?:expected|desired|wanted)[ _](?:outcome|result)|outcome",
     "status": r"status|state",
-    "assigned_to": r"assigned[ _]to|assignee|(?:re)?assign(?:ed)?(?: (?:it|this|that|them))? to|owner|responsible(?: person)?|person in charge",
+    "assigned_to": r"assigned[ _]to|assignee|(?:re)?assign(?:ed)?(?: (?:it|this|that|them))? to|owner|responsible(?: person)?|"
+    r"person in charge",
     "due_date": r"due[ _]date|deadline|due(?: on| by)?",
     "query": r"query|search (?:terms?|words?)|keywords?",
 }
@@ -46,38 +48,53 @@ _LOOSE = {  # what is understood when that very thing was asked for; it is read 
     },
 }
 _BOUNDARY = (
-    r"(?:^|[,;:.!?\n|(]|--|\b(?:and|with|but|set|make|change|update|put|raise|lower|bump|increase|decrease|use|please|actually|no|yes|wait|sorry|also|then|of|"
+    r"(?:^|[,;:.!?\n|(]|--|\b(?:and|with|but|set|make|change|update|put|raise|lower|bump|increase|decrease|use|please|actually|no|yes|"
+    r"wait|sorry|also|then|of|"
     r"has|plus|having|switch|want|move|edit|adjust|correct|ticket|item|TKT-\d+|AI-\d+)\b)[\s\"'*-]*"
-    r"(?:(?:that|for|the|its|it|a|an|my|to|as|this|ticket's|item's|new|is)\s+)*"
+    r"(?:(?:that|for|the|its|a|an|my|to|as|this|ticket's|item's|new|is)\s+)*"
 )
+_CLEAR = ("assigned_to", "due_date")  # `… assigned to John Smith due 2025-05-10` needs no comma
+_ANYWHERE = rf"(?:{_BOUNDARY}|\s+)"
+_AS_FOR = r"\b(?:as for|for|regarding|concerning|as)\s+(?:the|its)\s+"  # `for the priority, high`
 _CONNECTOR = (
-    r"\**\s*(?:(?:[:=]|->|→|\b(?:is|are|should (?:be|read|say)|would be|will be|must be|reads|says|to be|to|as)\b|['’]s\b|\s[-–—]\s)\s*(?:set to\s+|that\s+(?=[\"“]))?:?\s*"
+    r"\**\s*(?:(?:[:=]|->|→|\b(?:is|are|(?:should|would|will|must|could|might|can|may)(?: probably)? (?:be|read|say)|reads|says|to be|"
+    r"to|as)\b|['’]s\b|\s[-–—]\s)\s*(?:set to\s+|that\s+(?=[\"“]))?:?\s*"
     r"|\s+(?=[\"“'«‘]))\**"
 )
 _NAMED = re.compile(r"\b(?:titled|entitled|called|named)\s*:?\s*", re.IGNORECASE)
 _JOINER = re.compile(r"(?:[\s,;|(*-]|\b(?:and|with|but|the|its|a|an|also|then|please|set|make)\b)+$", re.IGNORECASE)
-_SHRUG = re.compile(r"^(?:all )?(?:fine|right|correct|good|ok(?:ay)?|perfect|great|wrong|not (?:right|correct)|missing|needed)\W*$", re.IGNORECASE)
+_SHRUG = re.compile(
+    r"^(?:all )?(?:fine|right|correct|good|ok(?:ay)?|perfect|great|wrong|not (?:right|correct)|missing|needed)\W*$", re.IGNORECASE
+)
 _NEGATED = r"\b(?:not|instead of|rather than|from|isn'?t|no longer)\s+(?:the\s+|a\s+)?"
 _CHANGED = re.compile(
-    r"\b(?:actually|wait|sorry|correction|scratch that|second thought|i meant?|i'?d rather|instead|rather|make (?:it|that)|change|should be|"
+    r"\b(?:actually|wait|sorry|correction|scratch that|second thought|i meant?|i'?d rather|instead|rather|make (?:it|that)|change|"
+    r"should be|"
     r"must be|oops|better|switch|no)\b",
     re.IGNORECASE,
 )
 _NAME = re.compile(r"(?:[^\W\d_a-z][\w'’.-]*)(?:\s+(?:(?:van|von|de|der|da|del|di|la|el|bin|al)\s+)*[^\W\d_a-z][\w'’.-]*){0,3}")
-_NO_NAME = frozenset(
-    "a an and assign assigned by can can't due for give he her him his i i'd i'll i'm it it's let let's make may my no oh ok okay our please put "
-    "she so sure thanks that that's the their they this to us we well who will with would yes you your just maybe ask have hand owner responsible "
-    "title description priority department january february march april june july august september october november december monday tuesday "
-    "wednesday thursday friday saturday sunday tkt ai".split()
+_NOT_IN_NAMES = (
+    "a an and assign assigned by can can't due for give he her him his i i'd i'll i'm it it's let let's make may my no oh ok okay our "
+    "please put "
+    "she so sure thanks that that's the their they this to us we well who will with would yes you your just maybe ask have hand owner "
+    "responsible "
+    "title description priority department january february march april june july august september october november december monday "
+    "tuesday "
+    "wednesday thursday friday saturday sunday tkt ai"
 )
+_NO_NAME = frozenset(_NOT_IN_NAMES.split())
 _PERSON = re.compile(
-    r"^(?:(?:please |let'?s |i'?d |we'?ll |we can |can you |could you )*(?:assign|give|hand|leave)\s+(?:it|this|that)?\s*(?:over )?(?:to|with)?|"
+    r"^(?:(?:please |let'?s |i'?d |we'?ll |we can |can you |could you )*(?:assign|give|hand|leave)\s+(?:it|this|"
+    r"that)?\s*(?:over )?(?:to|with)?|"
     r"(?:it )?(?:goes|should go|is) (?:to|for)|ask|have|let|put|for)\s+|\s+(?:should|will|would|can|could|is|has|shall|takes|does)\b.*$",
     re.IGNORECASE,
 )
 
 
 class _Labelled(NamedTuple):
+    """Where a slot is named, and where its value begins."""
+
     slot: str
     start: int
     value_start: int
@@ -85,24 +102,28 @@ class _Labelled(NamedTuple):
 
 def read_values(text: str, slots: Collection[str], *, asked: Sequence[str] = (), choices: Choices, today: str) -> dict[str, str]:
     """What the text says about these slots; of those that were asked for, also what it says without naming them. {} for nothing."""
-    labels = _labels(text, slots)
+    labels = _labels(text, slots, anywhere=() if asked else _CLEAR)
     found: dict[str, str] = {}
     for index, label in enumerate(labels):
         end = labels[index + 1].start if index + 1 < len(labels) else len(text)
-        value = _value(label.slot, text[label.value_start : end], choices, today)
-        if value is not None and not (value in found.values() and label.slot in found):
+        value = _value(label.slot, text[label.value_start : end], choices, today) if label.slot in slots else None
+        if value is not None:
             found[label.slot] = value
     left = text[: labels[0].start] if labels else text
-    for slot in slots:
-        if slot not in found and slot not in TEXTS:
-            near = _beside_its_noun(slot, left, choices)
-            if near is not None:
-                found[slot] = near
+    wanted_text = next((slot for slot in asked if slot in TEXTS and slot not in found), None)
+    for slot in asked if wanted_text else ():
+        if slot in choices and slot not in found:
+            value, left = _cut_choice(slot, left, choices)
+            found |= {slot: value} if value else {}
+    beside = {slot: near for slot in asked or slots if slot not in found and (near := _beside_its_noun(slot, left, choices))}
+    found |= beside
+    if asked and beside:
+        left = ""  # what is said around it belongs to it
     if "title" in slots and "title" not in found and (named := _NAMED.search(left)) and (value := _named(left[named.end() :])):
         found["title"] = value
         left = left[: named.start()]
     wanting = [slot for slot in asked if slot not in found]
-    if wanting and (not labels or _JOINER.sub("", left).strip()):
+    if wanting and _JOINER.sub("", left).strip():
         found |= _without_names(left, wanting, choices, today)
     return found
 
@@ -123,6 +144,12 @@ def read_change(text: str, now: Mapping[str, str], slots: Collection[str], *, ch
     return {slot: value for slot, value in found.items() if value != now.get(slot) and not (slot in TEXTS and _SHRUG.search(value))}
 
 
+def slot_in(text: str, slots: Collection[str]) -> str | None:
+    """The one of these slots that the text names, whatever it says about it; None for none and for several."""
+    named = [slot for slot in slots if re.search(rf"\b(?:{_LABELS[slot]})\b", without_quotes(text), re.IGNORECASE)]
+    return named[0] if len(named) == 1 else None
+
+
 def is_change_of_mind(text: str) -> bool:
     """Whether it takes something back that was said before, rather than answering."""
     return len(text.split()) <= 16 and _CHANGED.search(without_quotes(text)) is not None
@@ -134,13 +161,18 @@ def choice_in(slot: str, text: str, choices: Choices, *, loose: bool = False, be
     whole = re.sub(r"^the | (?:department|dept|team|priority|one|workflow|please)$", "", trimmed(text).casefold())
     if whole in said and said[whole] != besides:
         return said[whole]
-    found = {value: match.start() for words, value in said.items() if (match := re.search(_spoken(words), _without_negated(text, said)))}
+    seen = _without_negated(text, said)
+    found = {value: None for words, value in said.items() if re.search(_spoken(words), seen)}
     found.pop(besides or "", None)
     if len(found) == 1:
         return next(iter(found))
     if found or not loose:
         return None
-    hints = [value for value, words in _LOOSE.get(slot, {}).items() if value in said.values() and re.search(rf"\b(?:{words})\b", text, re.I)]
+    hints = [
+        value
+        for value, words in _LOOSE.get(slot, {}).items()
+        if value in said.values() and re.search(rf"\b(?:{words})\b", text, re.IGNORECASE)
+    ]
     return hints[-1] if len(hints) == 1 or (slot == "priority" and "Low" in hints) else None
 
 
@@ -169,22 +201,36 @@ def _as_name(words: str) -> str:
     return " ".join(kept).rstrip(".,'’")
 
 
-def _labels(text: str, slots: Collection[str]) -> list[_Labelled]:
-    """Where a slot is named and something follows that could be its value, in order."""
+def _labels(text: str, slots: Collection[str], *, anywhere: Collection[str]) -> list[_Labelled]:
+    """Where a slot is named and something follows that could be its value, in order: where a clause begins, some of them `anywhere`."""
     seen = without_quotes(text)
     labels: list[_Labelled] = []
-    for slot in slots:
-        own = r"(?:\s*[:=]?\s*(?:is\s+|to\s+)?)(?=\S)" if slot in ("assigned_to", "due_date") else _CONNECTOR
-        if slot not in TEXTS and slot not in ("assigned_to", "due_date", "query"):
-            own = rf"(?:{_CONNECTOR}|\s+(?=\S))"
-        pattern = re.compile(rf"(?P<before>{_BOUNDARY})(?:-*\b(?:{_LABELS[slot]})\b|--(?:{_LABELS[slot]}))(?P<connector>{own})", re.IGNORECASE)
-        at = 0
-        while match := pattern.search(text, at):
-            at = match.end()
-            if seen[match.end("before") : match.start("connector")].strip():  # not inside quotation marks
-                labels.append(_Labelled(slot, match.start(), match.end()))
+    for slot in _LABELS:
+        for form in _label_forms(slot, wanted=slot in slots, anywhere=slot in anywhere):
+            for match in form.finditer(text):
+                inside_quotes = not seen[match.end("before") : match.start("connector")].strip()
+                labels += [] if inside_quotes else [_Labelled(slot, match.start(), match.end())]
     labels.sort(key=lambda label: (label.start, -label.value_start))
-    return [label for index, label in enumerate(labels) if index == 0 or label.start >= labels[index - 1].value_start - 1]
+    kept: list[_Labelled] = []
+    for label in labels:
+        if not kept or label.start >= kept[-1].value_start - 1:
+            kept.append(label)
+    return kept
+
+
+@lru_cache
+def _label_forms(slot: str, *, wanted: bool, anywhere: bool) -> tuple[re.Pattern[str], ...]:
+    """How a slot is named: `the title is`, `for the title,`, `title:`. One that is not wanted only ends the value before it."""
+    connector = _CONNECTOR
+    if slot in _CLEAR:
+        connector = r"(?:\s*[:=]?\s*(?:is\s+|to\s+)?)(?=\S)"
+    elif slot not in TEXTS and slot != "query":
+        connector = rf"(?:{_CONNECTOR}|\s+(?=\S))"
+    forms = [(_ANYWHERE if anywhere else _BOUNDARY, connector), (_AS_FOR, r"\s*[,:]\s*"), (r"\s", r"\s*[:=]\s*")]
+    return tuple(
+        re.compile(rf"(?P<before>{begins})(?:-*\b(?:{_LABELS[slot]})\b|--(?:{_LABELS[slot]}))(?P<connector>{connects})", re.IGNORECASE)
+        for begins, connects in (forms if wanted else [(_BOUNDARY, r"\s*[:=]\s*")])
+    )
 
 
 def _value(slot: str, text: str, choices: Choices, today: str) -> str | None:
@@ -224,7 +270,7 @@ def _beside_its_noun(slot: str, text: str, choices: Choices) -> str | None:
         return None
     noun = _LABELS[slot]
     after = rf"[ -](?:{noun})\b" + (r"|\s+(?:support )?(?:ticket|issue|incident)\b" if slot in ("priority", "department_code") else "")
-    before = r"(?:ticket|issue|incident|request)\s+(?:for|to|in)\s+(?:the\s+)?" if slot == "department_code" else None
+    before = r"\b(?:ticket|issue|incident|request)\b[^.!?\n]{0,80}?\s(?:for|to|in)\s+(?:the\s+)?" if slot == "department_code" else None
     found = set()
     seen = _without_negated(without_quotes(text), said)
     for words, value in said.items():
@@ -232,7 +278,9 @@ def _beside_its_noun(slot: str, text: str, choices: Choices) -> str | None:
             lead = seen[max(0, match.start() - 24) : match.start()].casefold()
             if not re.search(r"(?:i'?m|i am|we are|we'?re|from|work (?:in|at|for)|here)\s+(?:\w+\s+){0,2}$", lead):
                 found.add(value)
-        if before and re.search(rf"(?i:{before}){_spoken(words)}", seen):
+        if before and re.search(
+            rf"(?i:{before}){_spoken(words)}(?=\s*(?:[,.;!?\n]|$|(?i:department|team|called|titled|with|and|please)\b))", seen
+        ):
             found.add(value)
     return found.pop() if len(found) == 1 else None
 
@@ -246,22 +294,22 @@ def _without_names(text: str, wanting: Sequence[str], choices: Choices, today: s
         left = (left[: day.start].rstrip(" ,;-") + " " + left[day.end :].lstrip(" ,;")).strip() if "assigned_to" in wanting else ""
     wants_text = [slot for slot in wanting if slot in TEXTS]
     for slot in wanting:
-        if slot not in choices:
-            continue
-        if not wants_text:
-            value = choice_in(slot, left, choices, loose=True)
-        else:
-            value, left = _cut_choice(slot, left, choices)
-        if value is not None:
+        if slot in choices and not wants_text and (value := choice_in(slot, left, choices, loose=True)):
             found[slot] = value
     if "assigned_to" in wanting and not is_no_answer(left) and (person := person_in(left)):
         found["assigned_to"] = person
     if "query" in wanting and not is_no_answer(left) and (query := bare(left)):
         found["query"] = query
     if len(wants_text) == 1 and not is_no_answer(left):
-        value = bare(_JOINER.sub("", left))
+        value = bare(_JOINER.sub("", left), sentence=wants_text[0] != "title")
         if wants_text[0] == "expected_outcome":
-            value = re.sub(r"^(?:(?:we|i)(?:['’]d| would)? (?:want|expect|hope|like)(?: to (?:see|have))?(?: that)?|(?:the )?(?:goal|aim|idea) is(?: that)?)\s*:?\s+", "", value, flags=re.I)
+            value = re.sub(
+                r"^(?:(?:we|i)(?:['’]d| would)? (?:want|expect|hope|like)(?: to (?:see|have))?(?: that)?|(?:the )?(?:goal|aim|"
+                r"idea) is(?: that)?)\s*:?\s+",
+                "",
+                value,
+                flags=re.IGNORECASE,
+            )
         if value and not is_no_answer(value):
             found[wants_text[0]] = capitalised(value)
     return found
@@ -273,7 +321,8 @@ def _cut_choice(slot: str, text: str, choices: Choices) -> tuple[str | None, str
     noun = _LABELS[slot]
     for words in sorted(said, key=len, reverse=True):
         apart = re.compile(
-            rf"(?i:(?:[,;.!|\n/–—-]+\s*|\s+(?:and|for|in|to|with|at)\s+|^)(?:and\s+)?(?:(?:it'?s|it is|that'?s|goes|it goes|this is)\s+)?(?:(?:for|in|to|with|at)\s+)?(?:the\s+|a\s+)?)"
+            rf"(?i:(?:[,;.!|\n/–—-]+\s*|\s+(?:and|for|in|to|with|at)\s+|^)(?:and\s+)?(?:(?:it'?s|it is|that'?s|goes|it goes|"
+            rf"this is)\s+)?(?:(?:for|in|to|with|at)\s+)?(?:the\s+|a\s+)?)"
             rf"{_spoken(words)}(?i:\s+(?:{noun}|level))?\s*(?=[,;.!|\n/]|$|\s+and\s)"
         )
         match = apart.search(text)
@@ -282,6 +331,7 @@ def _cut_choice(slot: str, text: str, choices: Choices) -> tuple[str | None, str
     return None, text
 
 
+@lru_cache
 def _spoken(words: str) -> str:
     """A pattern for how a value is said. A short code that is also a word (`it`) counts in capital letters only."""
     return rf"\b{re.escape(words.upper())}\b" if len(words) <= 2 else rf"(?i:\b{re.escape(words)}\b)"

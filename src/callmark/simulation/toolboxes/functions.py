@@ -134,7 +134,7 @@ class _FunctionToolbox:
         try:
             bound = self._source.signatures[call.name].bound(function, call.arguments)
         except BadInput as problem:
-            return Result(f"{problem}.", is_error=True)
+            return Result(f"{problem}{'' if str(problem).endswith('?') else '.'}", is_error=True)
         value, error = await self._source.run(bound, call.name)
         if error is not None:
             return told(_said(error), is_error=True)

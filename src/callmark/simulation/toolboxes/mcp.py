@@ -49,6 +49,7 @@ class McpTools:
         self._kept: Connection | None = None  # the shared one, or one that nobody has used yet
         self._connecting, self._starting = asyncio.Lock(), asyncio.Semaphore(_AT_A_TIME)
         self._barren = 0  # starts in a row that came to nothing
+        self._failure = ""  # why the last of them did
         self.label = f"mcp:{self._server.name}"
         self.tools: tuple[Tool, ...] = ()
 
@@ -125,13 +126,13 @@ class McpTools:
 
     async def _started(self) -> Connection:
         if self._barren >= MOST_STARTS:
-            why = f"the tool server {self._server.name} is started no more: {MOST_STARTS} times in a row it came to nothing"
-            raise NoReply(why, hopeless=True)
+            raise NoReply(f"{self._failure}; after {MOST_STARTS} times in a row it is tried no more", hopeless=True)
         async with self._starting:
             try:
                 connection = await Connection(self._server, timeout=self._timeout, keys=self.keys, mode=self._mode).start()
-            except NoReply:
+            except NoReply as error:
                 self._barren += 1
+                self._failure = str(error)
                 raise
         self._barren = 0
         return connection

@@ -25,10 +25,13 @@ _SHOWN = 300  # characters of what it wrote
 
 
 class ServerProcess:
-    """Starts the process; raises `OSError` or `ValueError` where it cannot be started. `end` says how it ended, empty until then."""
+    """Starts the process; raises `OSError` or `ValueError` where it cannot be started. `end` says how it ended by its own
+    fault; empty until then, and for one that was left.
+    """
 
     def __init__(self, words: list[str]) -> None:
         self.end = ""
+        self._killed = False  # by us, which is no end of its own
         self._garbage = b""
         self._errors = _Tail()
         self._loop = asyncio.get_running_loop()
@@ -65,6 +68,7 @@ class ServerProcess:
         assert self._process.stderr is not None
         pipes: list[asyncio.BaseTransport] = []
         tasks: list[asyncio.Task[None]] = []
+        stdin: asyncio.WriteTransport | None = None
         try:
             reader = asyncio.StreamReader(LONGEST_LINE)
             pipes.append((await self._loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), self._process.stdout))[0])
@@ -77,10 +81,12 @@ class ServerProcess:
             await asyncio.wait({self._exited}, timeout=MOMENT)
         finally:
             self.kill()
+            if stdin is not None and stdin.get_write_buffer_size():
+                stdin.abort()
             for task in tasks:
                 task.cancel()
             for pipe in pipes:
-                pipe.abort() if isinstance(pipe, asyncio.WriteTransport) else pipe.close()
+                pipe.close()
             for each in (incoming, read, write, outgoing, self._process.stdin, self._process.stdout, self._process.stderr):
                 each.close()
             await asyncio.wait({self._exited, *tasks}, timeout=MOMENT)
@@ -88,6 +94,7 @@ class ServerProcess:
     def kill(self) -> None:
         """Ends it and its children, if it has not ended; its number is nobody else's until it was waited for."""
         if self._process.returncode is None:
+            self._killed = True
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
@@ -101,7 +108,7 @@ class ServerProcess:
         from mcp_types import JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
 
         noise = 0
-        with incoming, suppress(OSError):
+        with incoming:
             while line := await self._line(reader):
                 noise += max(len(line), _LEAST)
                 try:
@@ -115,8 +122,7 @@ class ServerProcess:
                 if noise > MOST_NOISE:
                     self._stop("it wrote without end and answered nothing")
                     return
-        if not self._exited.done():
-            await asyncio.wait({self._exited}, timeout=MOMENT)
+            await asyncio.wait({self._exited}, timeout=MOMENT)  # so that how it ended is known before that it did
             self._stop("it closed its output")
 
     async def _line(self, reader: asyncio.StreamReader) -> bytes:
@@ -153,7 +159,7 @@ class ServerProcess:
 
     def _over(self, status: int) -> None:
         how = f"it was ended by signal {-status} ({signal.strsignal(-status)})" if status < 0 else f"it ended with exit status {status}"
-        self.end = self.end or how
+        self.end = self.end or ("" if self._killed and status == -signal.SIGKILL else how)
         if not self._exited.done():
             self._exited.set_result(None)
 

@@ -21,11 +21,12 @@ STYLES = ("plain", "terse", "chatty", "impatient")
 _KEYS = ("goal", "opening", "slots", "says", "changes", "words")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _PLUGIN = re.compile(r"[-.:/]|__")  # between a plugin's name and its function's
-_DULL = frozenset(
-    "a an the my our your this that new some of for to in on with and it its me please about from by at i want need would like create open make "
-    "add update change edit set log file raise submit register search find look up list show get check see close delete remove cancel report "
-    "book order give tell have do support".split()
+_DULL = re.compile(
+    r"a|an|the|my|our|your|this|that|new|some|of|for|to|in|on|with|and|it|its|me|please|about|from|by|at|i|want|need|would|"
+    r"like|create|open|make|add|update|change|edit|set|log|file|raise|submit|register|search|find|look|up|list|show|get|"
+    r"check|see|close|delete|remove|cancel|report|book|order|give|tell|have|do|support"
 )
+_UPDATING = re.compile(r"\b(?:updat|chang|edit|clos|mov|mark|modif|adjust|reopen|resolv)")
 _LOOKING = re.compile(r"\b(?:search|find|look|list|show|get|check|see|read|fetch|lookup|view|know|query|explain)\b")
 
 
@@ -53,7 +54,7 @@ class Slot(Struct, frozen=True):
 
 class Task(Struct, frozen=True):
     """One thing that a user wants done. `changes` are values that they come to want instead; `words` are nouns by which it is known;
-    `looks` says that they only want to know something.
+    `looks` says that they only want to know something, `updates` that they want something changed that there is.
     """
 
     goal: str
@@ -65,6 +66,10 @@ class Task(Struct, frozen=True):
     @property
     def looks(self) -> bool:
         return _LOOKING.search(" ".join(self.goal.casefold().split()[:3])) is not None
+
+    @property
+    def updates(self) -> bool:
+        return _UPDATING.search(self.goal.casefold()) is not None
 
 
 class _Given(Struct):
@@ -181,7 +186,7 @@ def _goal(name: str) -> str:
 
 def _nouns(goal: str) -> tuple[str, ...]:
     found = [word.strip(".,;:!?\"'()") for word in goal.casefold().split()]
-    return tuple(dict.fromkeys(word for word in found if len(word) > 2 and word not in _DULL))
+    return tuple(dict.fromkeys(word for word in found if len(word) > 2 and not _DULL.fullmatch(word)))
 
 
 def _known(wanted: Any) -> Iterator[Any]:

@@ -3,6 +3,7 @@
 Free text is quoted, or stands alone, or stands after its label and a colon, as people write who want it taken down as it is.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 
@@ -20,7 +21,7 @@ _YES = (
 )
 WORDINGS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "greet": {
-        "plain": ("Hi, ", "Hello, ", "Good morning, ", ""),
+        "plain": ("Hi! ", "Hello. ", "Good morning. ", ""),
         "terse": ("",),
         "chatty": ("Hi there! Hope you're having a good day. ", "Hello! Lovely to have some help. ", "Hey! Thanks for being here. "),
         "impatient": ("", "Quickly please: ", "I don't have much time. "),
@@ -64,7 +65,7 @@ WORDINGS: Mapping[str, Mapping[str, Sequence[str]]] = {
         "chatty": ("Yes, that's the very one, well found!", "Oh yes, that one exactly."),
         "impatient": ("Yes, obviously that one.", "Yes. That one."),
     },
-    "not_this": {"plain": ("No, I mean another one: {what}.", "No, not that one. It is {what}.", "That isn't it. I mean {what}.")},
+    "not_this": {"plain": ("No, I mean another one: {which}.", "No, not that one. It is {which}.", "That isn't it. I mean {which}.")},
     "correct": {
         "plain": ("No, {facts}.", "Not quite: {facts}.", "That's not right, {facts}.", "Please correct that: {facts}."),
         "terse": ("No. {Facts}.", "Wrong: {facts}.", "No, {facts}."),
@@ -131,7 +132,10 @@ WORDINGS: Mapping[str, Mapping[str, Sequence[str]]] = {
             "Please try once more, I have to {goal}.",
         ),
         "terse": ("Please. I need to {goal}.", "Try again: {goal}."),
-        "chatty": ("Oh dear, is there really no way? I was counting on being able to {goal}.", "Hmm, couldn't you look again? I'd so much like to {goal}."),
+        "chatty": (
+            "Oh dear, is there really no way? I was counting on being able to {goal}.",
+            "Hmm, couldn't you look again? I'd so much like to {goal}.",
+        ),
         "impatient": ("That can't be. I have to {goal}.", "Come on, there must be a way to {goal}."),
     },
     "accept": {
@@ -141,12 +145,20 @@ WORDINGS: Mapping[str, Mapping[str, Sequence[str]]] = {
         "impatient": ("Fine, forget it then.", "Whatever, leave it."),
     },
     "go_on": {
-        "plain": ("All right, please go ahead.", "OK. Can you do that now?", "Good. Is it done then?", "Fine, please carry on.", "What happens next?"),
+        "plain": (
+            "All right, please go ahead.",
+            "OK. Can you do that now?",
+            "Good. Is it done then?",
+            "Fine, please carry on.",
+            "What happens next?",
+        ),
         "terse": ("OK, go on.", "Go ahead.", "Is it done?"),
         "chatty": ("Sounds good, I'll wait while you do that!", "No problem, take your time. Is it done yet?", "Lovely, please carry on!"),
         "impatient": ("And? Is it done?", "Please just do it.", "I'm waiting."),
     },
-    "hello": {"plain": ("Hello? Are you still there?", "Hello, is anybody there?", "Are you there? I got no answer.", "I didn't get an answer.")},
+    "hello": {
+        "plain": ("Hello? Are you still there?", "Hello, is anybody there?", "Are you there? I got no answer.", "I didn't get an answer.")
+    },
     "not_done": {"plain": ("Yes, we are not done yet: I still need to {goal}.", "Yes, there is still this: I want to {goal}.")},
     "complain": {
         "plain": ("As I said: ", "I mentioned that already: "),
@@ -155,16 +167,16 @@ WORDINGS: Mapping[str, Mapping[str, Sequence[str]]] = {
         "impatient": ("I already told you! ", "You asked me that before. ", "How often do I have to say this? "),
     },
     "pick": {
-        "plain": ("{what}, please.", "I'll take {what}.", "Let's go with {what}."),
-        "terse": ("{what}.", "{what}"),
-        "chatty": ("Let me see... {what} would be the right one!", "Ooh, {what}, please."),
-        "impatient": ("{what}. Go on.", "{what}, obviously."),
+        "plain": ("{which}, please.", "I'll take {which}.", "Let's go with {which}."),
+        "terse": ("{which}.", "{which}"),
+        "chatty": ("Let me see... {which} would be the right one!", "Ooh, {which}, please."),
+        "impatient": ("{which}. Go on.", "{which}, obviously."),
     },
     "recent": {
-        "plain": ("The one you just told me about: {what}.", "It's {what}.", "{what}, the one from before."),
-        "terse": ("{what}.",),
-        "chatty": ("That'd be the one we just had, {what}!",),
-        "impatient": ("{what}, as you said yourself.",),
+        "plain": ("The one you just told me about: {which}.", "It's {which}.", "{which}, the one from before."),
+        "terse": ("{which}.",),
+        "chatty": ("That'd be the one we just had, {which}!",),
+        "impatient": ("{which}, as you said yourself.",),
     },
     "goodbye": {
         "plain": (
@@ -179,6 +191,12 @@ WORDINGS: Mapping[str, Mapping[str, Sequence[str]]] = {
             "That's all for now. Thanks a million and goodbye!",
         ),
         "impatient": ("No. That's all, bye.", "That's it, goodbye."),
+    },
+    "leave": {
+        "plain": ("That was all, thank you. Goodbye!", "Thanks, that's all from me. Bye!", "Thank you, I have nothing else. Goodbye."),
+        "terse": ("That's all. Bye.", "Thanks, bye."),
+        "chatty": ("That's everything from me. Thank you and have a lovely day, goodbye!", "Thanks a lot, that was all. Bye for now!"),
+        "impatient": ("That's all, bye.", "Then we're done. Goodbye."),
     },
     "give_up": {
         "plain": ("We are getting nowhere, so I give up. Goodbye.", "This is going round in circles. I give up, goodbye."),
@@ -211,6 +229,7 @@ _IN_OWN_WORDS: Mapping[str, Sequence[str]] = {
     "chatty": ("Oh, {says}, I'd say.", "Let me think... {says}.", "Well, {says}!"),
     "impatient": ("{Says}.", "{Says}, clearly."),
 }
+_FIELD = re.compile(r"\{(\w+)\}(\.?)")
 _REPEATING = ("Once more: ", "To say it again: ", "I repeat: ", "Like I said: ", "Again, ")
 
 
@@ -267,28 +286,30 @@ class Voice:
         return deck.pop()
 
     def _filled(self, wording: str, fields: Mapping[str, str]) -> str:
-        for name, text in fields.items():
-            bare = text.rstrip(" .") if f"{{{name}}}." in wording or f"{{{_capital(name)}}}." in wording else text
-            wording = wording.replace(f"{{{name}}}", bare).replace(f"{{{_capital(name)}}}", _capital(bare))
-        return wording
+        """The wording with its fields. Of a text that ends in a full stop only one is kept."""
+
+        def field(match: re.Match[str]) -> str:
+            text = fields[match[1].casefold()]
+            text = text.rstrip(" .") if match[2] else text
+            return f"{_capital(text) if match[1][0].isupper() else text}{match[2]}"
+
+        return _FIELD.sub(field, wording)
 
 
-def fact(slot: Slot, value: str, *, own: bool = False) -> str:
+def fact(slot: Slot, value: str, *, own: bool = False, verb: str = "is") -> str:
     """`the priority is High`; free text is quoted. `own`: in this person's own words where they have any."""
     if own and slot.says and value == slot.text:
         return f"for the {slot.label}, {slot.says}"
     shown = f'"{value}"' if is_free(slot, value) else value
     if slot.concept and slot.concept.key == "assignee":
         return f"it should be assigned to {shown}"
-    return f"the {slot.label} is {shown}"
+    return f"the {slot.label} {verb} {shown}"
 
 
 def facts(told: Iterable[tuple[Slot, str]], *, should: bool = False) -> str:
     """Several facts in one sentence. `should`: as a wish, for corrections and changes."""
-    parts = [fact(slot, value) for slot, value in told]
-    if should:
-        parts = [part.replace(f"the {slot.label} is ", f"the {slot.label} should be ", 1) for part, (slot, _) in zip(parts, told, strict=False)]
-    return " and ".join(parts)
+    verb = "should be" if should else "is"
+    return " and ".join(fact(slot, value, verb=verb) for slot, value in told)
 
 
 def is_free(slot: Slot, value: str) -> bool:
@@ -301,7 +322,7 @@ def _worded(slot: Slot, value: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?", '"')) and not text.endswith('"') else f"{text}."
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _capital(text: str) -> str:

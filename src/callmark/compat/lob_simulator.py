@@ -1,0 +1,74 @@
+"""Document 004's evaluation target: a simulated user talks to the chatbot about a row's scenario, and what it called is given back.
+
+    simulator = ChatSimulator("openai:gpt-4.1-mini", tools="mcp:python server.py", system=prompt)
+    EvaluationService().evaluate("scenarios.json", "output", simulator, [FunctionCallReliabilityEvaluator()])
+
+What is not the chatbot's doing (a tool server that died, a model that cannot be reached) is the row's `error_message`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import to_builtins
+
+from callmark.calls.messages import message_text
+from callmark.formats.dialect import Reading
+from callmark.formats.scenarios import read
+from callmark.models.model import ModelSettings, NoReply, Question
+from callmark.types import Place
+
+
+class ChatSimulator:
+    """Holds a conversation each time it is called with a row's fields. It is entered with the first, and left by `aclose`."""
+
+    def __init__(
+        self,
+        agent: str | ModelSettings,
+        *,
+        user: str | ModelSettings = "agenda",
+        tools: str | Sequence[str] = (),
+        system: str = "",
+        judge: str | ModelSettings | None = None,
+        max_turns: int = 30,
+        max_steps: int = 20,
+        seed: int = 0,
+    ) -> None:
+        from callmark.config import read_config
+        from callmark.models.keys import Keys
+        from callmark.running.folder import SimulatedInfo
+        from callmark.running.run import chosen
+        from callmark.simulation.simulate import simulator
+
+        named = read_config(None).models
+        plan = SimulatedInfo(
+            chosen(user, named)[1],
+            None if judge is None else chosen(judge, named)[1],
+            (tools,) if isinstance(tools, str) else tuple(tools),
+            system,
+            max_turns,
+            max_steps,
+            seed,
+        )
+        self._model = simulator(*chosen(agent, named), plan, Keys.here()).model
+        self._held = 0
+
+    async def __call__(self, **row: Any) -> dict[str, Any]:
+        """`function_calls`, `chat_history`, `error_message` and why the conversation ended, `ending`."""
+        case = read(msgspec.json.encode(row), Place("the row", 1), Reading())
+        if not self._held:
+            await self._model.__aenter__()
+        self._held += 1
+        try:
+            reply = await self._model.ask(Question(case, 0, self._held))
+        except NoReply as error:
+            return {"function_calls": [], "chat_history": [], "error_message": str(error), "ending": ""}
+        calls = [{"functionName": call.name, "arguments": call.text if call.malformed else call.arguments} for call in reply.calls]
+        history = [msgspec.json.decode(message_text(message)) for message in reply.transcript]
+        return {"function_calls": to_builtins(calls), "chat_history": history, "error_message": "", "ending": reply.ending}
+
+    async def aclose(self) -> None:
+        """Leave what was entered: connections, tool servers."""
+        if self._held:
+            self._held = 0
+            await self._model.__aexit__(None, None, None)

@@ -1,0 +1,407 @@
+"""What a clerk does for somebody: open a ticket, add an action item, find and change either, explain, and say no."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from callmark.demo.helpdesk import tools
+from callmark.demo.helpdesk.clerk import (
+    CHANGEABLE,
+    ITEM,
+    ITEM_CHANGEABLE,
+    NAMES,
+    PATIENCE,
+    TICKET,
+    Cancelled,
+    Clerk,
+    Form,
+    Request,
+    Talk,
+)
+from callmark.demo.helpdesk.company import DEPARTMENTS, PRIORITIES
+from callmark.demo.helpdesk.language import is_no_answer, trimmed
+from callmark.demo.helpdesk.values import TEXTS, capitalised, choice_in, slot_in
+from callmark.demo.helpdesk.wishes import Kind, Wish, item_in, query_in, ticket_in
+
+ABILITIES = "open a ticket, add action items to it, find tickets, change their status or priority, and explain how this desk works"
+MOST_LISTED = 8
+
+_REFUSALS = {
+    "delete": ("I cannot delete anything: tickets and action items are kept.", "deleting is not possible here"),
+    "number": ("I cannot change a ticket's number: it stays the same for good.", "a ticket's number cannot be changed"),
+    "budget": ("I cannot approve budgets or spending: that is not for the help desk to decide.", "approving money is not for this desk"),
+    "confirmation": ("I cannot leave out the confirmation or the rules of this desk.", "every change has to be confirmed here"),
+    "merge": ("I cannot merge tickets.", "tickets cannot be merged here"),
+}
+_SEEN = ("ticket_id", "title", "department_code", "priority", "status")
+_ITEM_SEEN = ("action_item_id", "title", "assigned_to", "due_date", "status")
+_STATUS_SAID = re.compile(
+    r"\b(?:as|to|into|now|is|status)\s+(?:be\s+)?[\"'“]?(?P<status>open|in progress|on hold|resolved|closed|done)\b", re.IGNORECASE
+)
+_STATUS_DONE = (
+    ("Open", re.compile(r"\bre-?open", re.IGNORECASE)),
+    ("Closed", re.compile(r"\bclose\b", re.IGNORECASE)),
+    ("Resolved", re.compile(r"\bresolve\b", re.IGNORECASE)),
+    ("On Hold", re.compile(r"\bon hold\b", re.IGNORECASE)),
+    ("In Progress", re.compile(r"\b(?:in progress|start work)", re.IGNORECASE)),
+)
+_THIS_ONE = re.compile(
+    r"\b(?:it|its|it's|that|this|same|the|my) (?:ticket|one|issue)\b|\b(?:it|its|that one|this one|the same)\b", re.IGNORECASE
+)
+_TITLE_AFTER = re.compile(r"\b(?:ticket|action item|item|task|issue)\s*(?::|–|—|-\s)\s*(?P<title>[^\n]+)", re.IGNORECASE)
+_PROSE = re.compile(r"\b(?:i|we|our|my|me|us|you|your|please|it's|is|are|was|has|have|because)\b|[=?]", re.IGNORECASE)
+
+
+def open_ticket(clerk: Clerk, said: str) -> Talk[None]:
+    """Collect, read back, write, and tell the id. What the desk refuses is told, asked about again, and tried again."""
+    clerk.tell("I will open a ticket for you.")
+    yield from clerk.look_up(TICKET.slots)
+    draft = _begun(clerk, said, TICKET)
+    if clerk.habits.guesses_priority:
+        draft.setdefault("priority", "Medium")
+    row = yield from _collect(clerk, TICKET, draft, tools.CREATE_TICKET, {}, "Is that correct? Shall I create this ticket?")
+    clerk.ticket = clerk.known[str(row.get("ticket_id"))] = {**draft, **row, "action_items": []}
+    clerk.tell(f"Ticket {row.get('ticket_id')} has been created.")
+
+
+def add_item(clerk: Clerk, said: str) -> Talk[None]:
+    """The same for an action item; it belongs to the ticket that is named, else to the one that was talked of last."""
+    if clerk.habits.forgets_second_item and clerk.items_added:
+        clerk.tell("I have noted that action item as well.")
+        return
+    ticket = yield from _which_ticket(clerk, said, "Which ticket is the action item for?", in_passing=True)
+    if ticket["status"] == "Closed":
+        clerk.tell(f"{ticket['ticket_id']} is closed, so I cannot add an action item to it. I could open a new ticket instead.")
+        return
+    clerk.tell(f"I will add an action item to {ticket['ticket_id']}.")
+    draft = _begun(clerk, re.sub(r"\bTKT-\d+\b", "it", said), ITEM)
+    ticket_id = {"ticket_id": str(ticket["ticket_id"])}
+    row = yield from _collect(clerk, ITEM, draft, tools.CREATE_ITEM, ticket_id, "Is that correct? Shall I create this action item?")
+    clerk.items_added += 1
+    ticket.setdefault("action_items", []).append(row)
+    clerk.tell(f"Action item {row.get('action_item_id')} has been added to {ticket['ticket_id']}.")
+
+
+def find(clerk: Clerk, said: str) -> Talk[None]:
+    """Tell which tickets there are. A single one that is found is the one that is talked of from then on."""
+    if ticket_in(said):
+        ticket = yield from _which_ticket(clerk, said, "Which ticket is it?")
+        clerk.tell(_details(ticket))
+        return
+    for _ in range(PATIENCE):
+        arguments = yield from _search_for(clerk, said)
+        if arguments or re.search(r"\b(?:all|every|any|list|tickets)\b", said, re.IGNORECASE):
+            rows = yield from _search(clerk, arguments)
+            _tell_found(clerk, rows, arguments)
+            return
+        said = yield from clerk.ask("What are you looking for? A word from the title, a department, a priority or a status will do.")
+        if not query_in(said) and not is_no_answer(said) and len(said.split()) <= 6:
+            said = f"tickets about {trimmed(said)}"
+    raise Cancelled("I do not know what to look for.")
+
+
+def change_ticket(clerk: Clerk, said: str) -> Talk[None]:
+    """Read the changes back, write them, tell what is different. What cannot be changed is told before anything is asked."""
+    ticket = yield from _which_ticket(clerk, said, "Which ticket should be changed?")
+    ticket_id = str(ticket["ticket_id"])
+    if ticket["status"] == "Closed":
+        clerk.tell(f"{ticket_id} is closed, and a closed ticket cannot be changed. I could open a new one instead.")
+        return
+    change: dict[str, str] = {}
+    for tries in range(PATIENCE + 1):
+        yield from clerk.look_up(_meant(said))
+        change = _ticket_change(clerk, said, ticket)
+        if change:
+            break
+        if tries == PATIENCE:
+            raise Cancelled("I do not know what to change.")
+        slot = slot_in(said, CHANGEABLE)
+        same = slot is not None and slot not in TEXTS and ticket.get(slot) == choice_in(slot, said, clerk.choices())
+        if same and slot:
+            clerk.tell(f"The {NAMES[slot]} of {ticket_id} is {ticket[slot]} already.")
+            return
+        asked = f"What should the {NAMES[slot]} of {ticket_id} be?" if slot else f"What should be changed in {ticket_id}, and to what?"
+        said = yield from clerk.ask(asked if tries < 1 else f"I can change the title, department, priority, status and texts. {asked}")
+        if slot and not slot_in(said, CHANGEABLE):
+            said = f"{NAMES[slot]}: {said}"
+    while True:
+        if change.get("status") == "Closed":
+            done = yield from _has_done_item(clerk, ticket)
+            if not done and "Critical" in (ticket["priority"], change.get("priority")):
+                clerk.tell(
+                    f"{ticket_id} is critical, and none of its action items is done. So I cannot close it: one has to be done first."
+                )
+                return
+        lines = [f"This is what would change in {ticket_id} ({ticket['title']}):"]
+        lines += [f"- {NAMES[slot].capitalize()}: {value} (now {ticket.get(slot, 'unknown')})" for slot, value in change.items()]
+        sure = yield from clerk.confirm(
+            TICKET, change, lines=lines, question="Is that correct? Shall I make this change?", slots=CHANGEABLE
+        )
+        if sure:
+            break
+    outcome = yield from clerk.write(tools.UPDATE_TICKET, {"ticket_id": ticket_id, **change})
+    if outcome.error:
+        clerk.tell(f"That was not possible: {outcome.error}.")
+        return
+    ticket.update(change)
+    changed = ", ".join(f"{NAMES[slot]} {value}" for slot, value in change.items())
+    clerk.tell(f"Ticket {ticket_id} has been updated: {changed}.")
+
+
+def change_item(clerk: Clerk, said: str) -> Talk[None]:
+    """The same for an action item, which has to be named by its id."""
+    item_id = item_in(said)
+    for _ in range(PATIENCE):
+        if item_id:
+            break
+        said += " " + (yield from clerk.ask("Which action item is it? Please give its number, which begins with AI."))
+        item_id = item_in(said)
+    if item_id is None:
+        raise Cancelled("Without its number I cannot change an action item.")
+    change = _item_change(clerk, said)
+    for _ in range(PATIENCE):
+        if change:
+            break
+        said = yield from clerk.ask(
+            f"What should be changed in {item_id}: its title, status, due date, description, or who it is assigned to?"
+        )
+        change = _item_change(clerk, said)
+    if not change:
+        raise Cancelled("I do not know what to change.")
+    sure = False
+    while not sure:
+        lines = [f"This is what would change in action item {item_id}:", *_lines(change)]
+        sure = yield from clerk.confirm(
+            ITEM, change, lines=lines, question="Is that correct? Shall I make this change?", slots=ITEM_CHANGEABLE
+        )
+    outcome = yield from clerk.write(tools.UPDATE_ITEM, {"action_item_id": item_id, **change})
+    clerk.tell(f"That was not possible: {outcome.error}." if outcome.error else f"Action item {item_id} has been updated.")
+
+
+def list_items(clerk: Clerk, said: str) -> Talk[None]:
+    """Tell which action items a ticket has."""
+    ticket = yield from _which_ticket(clerk, said, "Which ticket do you mean?")
+    (outcome,) = yield from clerk.do(Request(tools.LIST_ITEMS, {"ticket_id": str(ticket["ticket_id"])}))
+    if outcome.error:
+        clerk.tell(f"That was not possible: {outcome.error}.")
+        return
+    items = _rows(outcome.data, "action_items", _ITEM_SEEN)
+    clerk.tell(f"{ticket['ticket_id']} has no action items." if not items else f"The action items of {ticket['ticket_id']}:")
+    for item in items:
+        clerk.tell(f"- {item['action_item_id']}: {item['title']} ({item['assigned_to']}, due {item['due_date']}, {item['status']})")
+
+
+def list_reference(clerk: Clerk, said: str) -> Talk[None]:
+    """Tell which departments, priorities or workflow types there are."""
+    slot = "priority" if "priorit" in said.casefold() else "workflow_type" if "flow" in said.casefold() else "department_code"
+    yield from clerk.look_up([slot])
+    clerk.tell(f"Your choices are: {', '.join(dict.fromkeys(clerk.choices()[slot].values()))}.")
+
+
+def explain(clerk: Clerk, said: str) -> Talk[None]:
+    """Tell how the desk works, in its own words."""
+    (outcome,) = yield from clerk.do(Request(tools.EXPLAIN_WORKFLOW, {}))
+    told = outcome.data.get("workflow") if isinstance(outcome.data, dict) else None
+    clerk.tell(str(told or f"I can {ABILITIES}."))
+
+
+def refuse(clerk: Clerk, about: str) -> None:
+    """Say no, and what can be done instead; to somebody who insists, in other words."""
+    first, again = _REFUSALS[about]
+    if clerk.refused == about:
+        clerk.tell(f"I am sorry, but {again}, whatever the reason. What I can do: {ABILITIES}.")
+    else:
+        clerk.tell(f"I am sorry. {first} I can {ABILITIES}.")
+    clerk.refused = about
+
+
+ERRANDS: dict[Kind, Callable[[Clerk, str], Talk[None]]] = {
+    "open ticket": open_ticket,
+    "add item": add_item,
+    "find": find,
+    "change ticket": change_ticket,
+    "change item": change_item,
+    "list items": list_items,
+    "list reference": list_reference,
+    "explain": explain,
+}
+
+
+def run(clerk: Clerk, wish: Wish) -> Talk[None]:
+    """Do what is wished for, or say that it cannot be done."""
+    if wish.kind == "refuse":
+        refuse(clerk, wish.about)
+        return
+    clerk.refused = ""
+    yield from ERRANDS[wish.kind](clerk, wish.said)
+
+
+def _begun(clerk: Clerk, said: str, form: Form) -> dict[str, str]:
+    """What was said already when it was asked for, a title after a colon included: `New ticket: Printer jam`."""
+    draft = clerk.read(said, form.slots, noun=form.noun)
+    after = _TITLE_AFTER.search(said)
+    if after and "title" not in draft:
+        title = trimmed(re.split(r"[,;.](?=\s|$)|\s(?:assigned to|due|for the|for [A-Z]{2})\b", after["title"])[0])
+        if title and len(title.split()) <= 12 and not _PROSE.search(title):
+            draft["title"] = capitalised(title)
+    return draft
+
+
+def _collect(clerk: Clerk, form: Form, draft: dict[str, str], tool: str, fixed: dict[str, str], question: str) -> Talk[dict[str, Any]]:
+    """Everything that the form wants, confirmed and written: the row that came of it."""
+    for _ in range(PATIENCE):
+        sure = False
+        while not sure:
+            yield from clerk.fill(form, draft)
+            lines = [f"This is the {form.noun} as I have it:", *_lines({slot: draft[slot] for slot in form.slots if slot in draft})]
+            sure = yield from clerk.confirm(form, draft, lines=lines, question=question, slots=form.slots)
+        outcome = yield from clerk.write(tool, {**fixed, **draft})
+        if not outcome.error:
+            return outcome.data if isinstance(outcome.data, dict) else {}
+        clerk.tell(f"That was not possible: {outcome.error}.")
+        wrong = [slot for slot in draft if slot in outcome.error]
+        if not wrong:
+            raise Cancelled(f"So I cannot write the {form.noun}.")
+        for slot in wrong:
+            del draft[slot]
+    raise Cancelled(f"So I cannot write the {form.noun}.")
+
+
+def _which_ticket(clerk: Clerk, said: str, question: str, *, in_passing: bool = False) -> Talk[dict[str, Any]]:
+    """The ticket that is meant. `in_passing`: the words are about something else, so that only its number or its title says which."""
+    for tries in range(PATIENCE + 1):
+        ticket_id = ticket_in(said)
+        query = "" if (in_passing and tries == 0) else _query(clerk, said)
+        if ticket_id:
+            found = yield from _get(clerk, ticket_id)
+            if found:
+                clerk.ticket = found
+                return found
+        elif clerk.ticket and (not query or _THIS_ONE.search(said)):
+            return clerk.ticket
+        elif query or (tries and not is_no_answer(said)):
+            rows = yield from _search(clerk, {"query": query or trimmed(said)})
+            if len(rows) == 1:
+                clerk.ticket = rows[0]
+                clerk.tell(f"That is {_brief(rows[0])}.")
+                return rows[0]
+            _tell_found(clerk, rows, {"query": query or trimmed(said)})
+        hint = "Please give its number, or say what it is about."
+        said = yield from clerk.ask(f"{question} {hint}" if not tries else f"Sorry, I need to know the ticket first. {hint}")
+    raise Cancelled("I do not know which ticket you mean.")
+
+
+def _get(clerk: Clerk, ticket_id: str) -> Talk[dict[str, Any] | None]:
+    """A ticket by its id, looked at once in a conversation; None, and told, where there is none."""
+    if ticket_id not in clerk.known:
+        if clerk.habits.looks_nothing_up:
+            return {"ticket_id": ticket_id, "title": "as you know it", "status": "Open", "priority": "unknown", "action_items": []}
+        (outcome,) = yield from clerk.do(Request(tools.GET_TICKET, {"ticket_id": ticket_id}))
+        if outcome.error:
+            clerk.tell(f"That was not possible: {outcome.error}.")
+            return None
+        clerk.known[ticket_id] = _rows({"tickets": [outcome.data]}, "tickets", _SEEN)[0]
+    return clerk.known[ticket_id]
+
+
+def _rows(data: Any, table: str, columns: tuple[str, ...]) -> list[dict[str, Any]]:
+    """The rows in what a tool gave back. Raises `Cancelled` where it is something else than this desk gives."""
+    rows = data.get(table) if isinstance(data, dict) else None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and all(name in row for name in columns) for row in rows):
+        raise Cancelled("The desk gave an answer that I cannot read.")
+    return rows
+
+
+def _search(clerk: Clerk, arguments: dict[str, str]) -> Talk[list[dict[str, Any]]]:
+    (outcome,) = yield from clerk.do(Request(tools.SEARCH_TICKETS, arguments))
+    if outcome.error:
+        raise Cancelled(f"That was not possible: {outcome.error}.")
+    return [clerk.known.setdefault(row["ticket_id"], row) for row in _rows(outcome.data, "tickets", _SEEN)]
+
+
+def _search_for(clerk: Clerk, said: str) -> Talk[dict[str, str]]:
+    """The arguments of a search: words, and what of the fixed sets is named besides them."""
+    query = _query(clerk, said)
+    rest = said.replace(query, " ") if query else said
+    yield from clerk.look_up([slot for slot in _meant(rest) if slot != "workflow_type"])
+    found = {"query": query} if query else {}
+    for slot in ("department_code", "priority", "status"):
+        value = choice_in(slot, rest, clerk.choices())
+        if value:
+            found[slot] = value
+    return found
+
+
+def _query(clerk: Clerk, said: str) -> str:
+    named = clerk.read(said, ["query"]).get("query", "")
+    return query_in(named or said) or named
+
+
+def _tell_found(clerk: Clerk, rows: list[dict[str, Any]], arguments: dict[str, str]) -> None:
+    by = ", ".join(f"{NAMES.get(slot, 'words')} {value}" for slot, value in arguments.items())
+    if not rows:
+        clerk.tell(f"I found no ticket for {by}.")
+    elif len(rows) == 1:
+        clerk.ticket = rows[0]
+        clerk.tell(f"I found one ticket: {_brief(rows[0])}.")
+    else:
+        shown = [f"- {_brief(row)}" for row in rows[:MOST_LISTED]]
+        more = [f"- and {len(rows) - MOST_LISTED} more"] if len(rows) > MOST_LISTED else []
+        clerk.tell("\n".join([f"I found {len(rows)} tickets:", *shown, *more]))
+
+
+def _meant(said: str) -> list[str]:
+    """The slots whose sets have to be looked up to understand what was said."""
+    departments = "|".join(re.escape(word) for department in DEPARTMENTS for word in (department.code, department.name))
+    priorities = "|".join(priority.name for priority in PRIORITIES)
+    meant = {
+        "department_code": rf"\b(?:{departments})\b|(?i:\b(?:department|dept|team)\b)",
+        "priority": rf"(?i:\b(?:{priorities}|priority|urgen\w+|escalat\w+)\b)",
+        "workflow_type": r"(?i:\bwork ?flow|standard|expedite|scheduled|compliance)",
+    }
+    return [slot for slot, pattern in meant.items() if re.search(pattern, said)]
+
+
+def _ticket_change(clerk: Clerk, said: str, ticket: dict[str, Any]) -> dict[str, str]:
+    plain = re.sub(r"\bTKT-\d+\b", "ticket", said)
+    found = clerk.read(plain, CHANGEABLE)
+    for slot in ("priority", "department_code", "workflow_type"):
+        if not found and (value := choice_in(slot, plain, clerk.choices(), besides=ticket.get(slot))):
+            found[slot] = value
+    if "status" not in found and (status := _status_in(plain)):
+        found["status"] = status
+    return {slot: value for slot, value in found.items() if value != ticket.get(slot)}
+
+
+def _item_change(clerk: Clerk, said: str) -> dict[str, str]:
+    found = clerk.read(said, ITEM_CHANGEABLE, noun=ITEM.noun)
+    if "status" not in found and (status := choice_in("status", said, clerk.choices(ITEM.noun), loose=True)):
+        found["status"] = status
+    return found or clerk.read_change(said, {}, ITEM_CHANGEABLE, noun=ITEM.noun)
+
+
+def _status_in(said: str) -> str | None:
+    named = _STATUS_SAID.search(said)
+    if named and named["status"].casefold() != "done":
+        return named["status"].title()
+    return next((status for status, pattern in _STATUS_DONE if pattern.search(said)), None)
+
+
+def _has_done_item(clerk: Clerk, ticket: dict[str, Any]) -> Talk[bool]:
+    if "action_items" not in ticket:
+        (outcome,) = yield from clerk.do(Request(tools.LIST_ITEMS, {"ticket_id": str(ticket["ticket_id"])}))
+        ticket["action_items"] = [] if outcome.error else _rows(outcome.data, "action_items", _ITEM_SEEN)
+    return any(item.get("status") == "Done" for item in ticket["action_items"])
+
+
+def _lines(values: dict[str, str]) -> list[str]:
+    return [f"- {NAMES[slot].capitalize()}: {value}" for slot, value in values.items()]
+
+
+def _brief(ticket: dict[str, Any]) -> str:
+    return f"{ticket['ticket_id']}: {ticket['title']} ({ticket['department_code']}, {ticket['priority']}, {ticket['status']})"
+
+
+def _details(ticket: dict[str, Any]) -> str:
+    rest = f" {ticket['description']}." if ticket.get("description") else ""
+    return f"{_brief(ticket)}.{rest} It has {len(ticket.get('action_items', []))} action items."

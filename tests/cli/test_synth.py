@@ -1,0 +1,223 @@
+import json
+from collections import Counter
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import callmark
+from callmark.cli.synth import _table
+from callmark.config import read_settings
+from callmark.demo.helpdesk.desk import Desk
+from callmark.demo.helpdesk.tools import TOOLS
+from callmark.simulation.checking import refuse_unknown_functions
+from callmark.types import Case
+from tests.conftest import Cli
+
+DEMO = Path(str(files("callmark.demo.helpdesk")))
+READ_ONLY = ("-search_tickets", "-get_support_ticket", "-list_action_items")
+TYPES = ("create_ticket", "create_ticket_and_action_item", "search_and_update", "command_style", "changes_mind", "not_allowed")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def own(cli: Cli, *more: str, out: str = "s.jsonl") -> list[Case]:
+    """The help desk's scenarios."""
+    assert cli("synth", "--scenarios-only", "-o", out, *more).status == 0
+    return [row for row in callmark.load(out) if isinstance(row, Case)]
+
+
+def mine(templates: str, **tables: str) -> list[str | Path]:
+    """The command line for templates and tables of one's own."""
+    Path("tables").mkdir(exist_ok=True)
+    Path("mine.yaml").write_text(templates)
+    for name, text in tables.items():
+        Path("tables", f"{name}.csv").write_bytes(text.encode())
+    return ["synth", "--scenarios-only", "--templates", "mine.yaml", "-o", "s.jsonl"]
+
+
+def rows() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path("s.jsonl").read_text().splitlines()]
+
+
+def one(instructions: str, more: str = "") -> str:
+    return f"- id: t\n  instructions: {instructions}\n  expected_function_calls: []\n{more}"
+
+
+def test_the_help_desk_has_scenarios_of_every_type_no_two_alike(cli: Cli) -> None:
+    done = cli("synth", "--scenarios-only", "-o", "s.jsonl", "--json")
+    told = json.loads(done.out)
+    cases = [row for row in callmark.load("s.jsonl") if isinstance(row, Case)]
+    assert told["scenarios"] == len(cases) >= 36
+    assert told["alike"] == 0
+    assert told["by_type"] == Counter(case.scenario_type for case in cases)
+    assert set(TYPES) <= told["by_type"].keys()
+    assert len({case.id for case in cases}) == len({case.instructions for case in cases}) == len(cases)
+    assert {case.data["style"] for case in cases} == {"plain", "terse", "chatty", "impatient"}
+    for case in cases:
+        assert case.data["tasks"]
+        assert case.data["script"]
+        assert case.data["turns"] <= len(case.data["script"])
+        assert (not case.expected) == (case.scenario_type == "not_allowed")
+
+
+def test_same_seed_same_bytes(cli: Cli) -> None:
+    for out, seed in (("a.jsonl", "7"), ("b.jsonl", "7"), ("c.jsonl", "8")):
+        own(cli, "--seed", seed, out=out)
+    assert Path("a.jsonl").read_bytes() == Path("b.jsonl").read_bytes() != Path("c.jsonl").read_bytes()
+
+
+def test_a_group_has_several_scenarios_and_one_expectation(cli: Cli) -> None:
+    by_group: dict[str, list[Case]] = {}
+    for case in own(cli):
+        if case.group is not None:
+            by_group.setdefault(case.group, []).append(case)
+    assert len(by_group) >= 3
+    for cases in by_group.values():
+        assert len(cases) >= 2
+        assert all(case.expected == cases[0].expected for case in cases)
+        assert len({case.data["tasks"][0]["opening"] for case in cases}) == len(cases)
+
+
+@pytest.mark.parametrize("seed", ["7", "8", "11"])
+def test_the_help_desk_does_all_that_is_expected_of_it(cli: Cli, seed: str) -> None:
+    for case in own(cli, "--seed", seed):
+        refuse_unknown_functions(case, TOOLS)
+        desk, newest = Desk(7), ""
+        for call in case.expected:
+            assert not call.name.endswith(READ_ONLY)
+            assert call.arguments.get("due_date", "2025-05-02") > "2025-05-01"
+            given = {key: newest if isinstance(value, dict) else value for key, value in call.arguments.items()}
+            answer = desk.call(call.name, given)
+            assert not answer.is_error, (case.id, answer.text)
+            newest = json.loads(answer.text)["ticket_id"]
+        desk.close()
+
+
+def test_the_tables_know_the_tickets_of_the_desk_as_they_are() -> None:
+    desk = Desk(7)
+    tickets = desk.state()["tickets"]
+    seen = 0
+    for name in ("existing_tickets", "closed_tickets"):
+        for row in _table(DEMO / "tables" / f"{name}.csv"):
+            assert {key: value for key, value in tickets[row["ticket_id"]].items() if key in row} == {
+                key: value for key, value in row.items() if key in tickets["TKT-1001"]
+            }
+            assert (row["status"] == "Closed") == (name == "closed_tickets")
+            if name == "existing_tickets":
+                assert desk.search_tickets(row["title"])["count"] == 1  # who knows the title only is understood
+                assert row["new_priority"] != row["priority"]
+                assert row["new_status"] != row["status"]
+                assert row["new_department"] != row["department_code"]
+            seen += 1
+    for row in _table(DEMO / "tables" / "follow_ups.csv"):
+        assert tickets[row["existing_id"]]["title"] == row["existing_title"]
+    assert all(row["ticket_id"] in tickets for row in _table(DEMO / "tables" / "forbidden_wishes.csv"))
+    assert seen >= 18
+
+
+def test_what_is_only_looked_up_is_not_counted_by_the_demos_settings() -> None:
+    from callmark.grading.process import ProcessSuite
+
+    ignores = ProcessSuite(read_settings(str(DEMO / "callmark.toml")).ignore).ignores
+    for tool in TOOLS:
+        writes = any(word in tool.name for word in ("-create_", "-update_"))
+        assert ignores(tool.name) != writes, tool.name
+
+
+def test_a_value_changed_in_the_middle_is_expected_as_it_is_in_the_end(cli: Cli) -> None:
+    minds = [case for case in own(cli) if case.scenario_type == "changes_mind"]
+    for case in minds:
+        (task,) = case.data["tasks"]
+        ((name, final),) = task["changes"].items()
+        assert task["slots"][name] != final
+        assert case.expected[0].arguments == {**task["slots"], name: final}
+
+
+def test_a_number_and_standard_output(cli: Cli) -> None:
+    done = cli("synth", "--scenarios-only", "-n", "20", "-o", "-")
+    assert len(done.out.splitlines()) == 20
+    assert "20 scenarios → standard output" in done.err
+
+
+def test_templates_and_tables_of_ones_own(cli: Cli) -> None:
+    text = 'title,level:json\n"Say ""hi"", {now}\nplease",3\n=1+1,"{""a"": [1]}"\n'
+    done = cli(
+        *mine(one('"{ticket.title}"', "  count: 2\n  data: {tasks: [{slots: {level: '{ticket.level}', day: 2025-05-10}}]}\n"), tickets=text)
+    )
+    assert done.status == 0, done.err
+    assert "2 scenarios → s.jsonl" in done.out
+    found = {row["instructions"]: row["data"]["tasks"][0]["slots"] for row in rows()}
+    assert found == {
+        'Say "hi", {now}\nplease': {"level": 3, "day": "2025-05-10"},
+        "=1+1": {"level": {"a": [1]}, "day": "2025-05-10"},
+    }
+
+
+def test_the_folder_of_tables_may_be_named(cli: Cli) -> None:
+    line = mine(one('"{ticket.title}"'), tickets="title\nhere\n")
+    Path("tables").rename("elsewhere")
+    assert cli(*line).status == 2
+    assert cli(*line, "--tables", "elsewhere").status == 0
+    assert rows()[0]["instructions"] == "here"
+
+
+def test_scenarios_that_are_alike_are_counted(cli: Cli) -> None:
+    done = cli(*mine(one("same", "  count: 3\n")))
+    assert "2 the same as an earlier one but for the id" in done.out
+
+
+def test_conversations_are_not_made_yet(cli: Cli) -> None:
+    done = cli("synth", "-o", "s.jsonl")
+    assert done.status == 2
+    assert "does not make conversations yet" in done.err
+    assert "--scenarios-only" in done.err
+    assert not Path("s.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    "templates, tables, sentence",
+    [
+        (one('"{ticket.titel}"'), {"tickets": "title\nx\n"}, "mine.yaml: template 't', instructions: the table tickets has no column for"),
+        (one("{ticket.title} first"), {}, "mine.yaml, line 2: this is not YAML"),
+        ("- id: [", {}, "mine.yaml, line 1: this is not YAML"),
+        ("- id: a\n  id: b\n", {}, "mine.yaml, line 1: the key 'id' stands twice in one object"),
+        ("- !!python/object:os.system {}\n", {}, "mine.yaml, line 1: this is not YAML"),
+        ("\x01", {}, "mine.yaml is not YAML"),
+        ("[" * 5000, {}, "mine.yaml nests too deep to be read"),
+        ("", {}, "mine.yaml: there are no templates"),
+        (one("x"), {"t": "a,b\n1\n"}, "t.csv, line 2: 1 cell, but 2 columns"),
+        (one("x"), {"t": "a,a\n1,2\n"}, "t.csv, line 1: a column has no name, or the name of another"),
+        (one("x"), {"t": "a,a:json\n1,2\n"}, "t.csv, line 1: a column has no name, or the name of another"),
+        (one("x"), {"t": 'a\n"open\n'}, "t.csv, line 2: this is not CSV"),
+        (one("x"), {"t": "a:json\n[1\n"}, "t.csv, line 2: a:json holds no JSON: the JSON text is cut off"),
+    ],
+)
+def test_what_cannot_be_read_says_where(cli: Cli, templates: str, tables: dict[str, str], sentence: str) -> None:
+    done = cli(*mine(templates, **tables))
+    assert done.status == 2
+    assert sentence in done.err
+    assert "inside callmark" not in done.err
+    assert not Path("s.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    "more, sentence",
+    [
+        (["--templates", "none.yaml"], "there is no file none.yaml"),
+        (["--templates", "latin.yaml"], "latin.yaml is not UTF-8 text"),
+        (["--templates", "."], ". cannot be read"),
+        (["--tables", "none"], "none is no folder, a folder of CSV files was expected"),
+        (["-n", "0"], "0 is not in the range"),
+        (["--templates", "s.jsonl"], "s.jsonl cannot be both what is read and where the result goes"),
+    ],
+)
+def test_files_that_are_not_there_or_not_what_they_should_be(cli: Cli, more: list[str], sentence: str) -> None:
+    Path("latin.yaml").write_bytes(b"- id: \xff\n")
+    done = cli("synth", "--scenarios-only", "-o", "s.jsonl", *more)
+    assert done.status == 2
+    assert sentence in done.err

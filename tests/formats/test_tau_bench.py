@@ -1,0 +1,223 @@
+"""Recorded simulations: each row a trial of a task, with the scenario and what came of it."""
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callmark.errors import BadInput
+from callmark.formats.dialect import Reading
+from callmark.formats.responses import decode_fields
+from callmark.formats.tau_bench import read_case, read_prediction, recognises, write
+from callmark.types import Case, Place, Tool
+from tests.conftest import Cli
+from tests.rows import assistant, call, made, user
+
+BOOK = {"name": "book", "kwargs": {"to": "SEA"}}
+TALK = [
+    user("I want to fly"),
+    assistant(call("book", {"to": "SEA"})),
+    {"role": "tool", "tool_call_id": "c1", "name": "book", "content": "{}"},
+]
+END = [assistant(text="It is booked."), user("Thank you! ###STOP###")]
+
+
+def recorded(task: Any = 3, trial: Any = 0, *, reward: Any = 1.0, traj: Any = None, **info: Any) -> dict[str, Any]:
+    about = info or {"task": {"instruction": "You want to fly.", "actions": [BOOK], "outputs": []}}
+    return {"task_id": task, "trial": trial, "reward": reward, "info": about, "traj": TALK + END if traj is None else traj}
+
+
+def line(row: Any) -> bytes:
+    return json.dumps(row).encode()
+
+
+def case(row: Any, reading: Reading | None = None) -> Case:
+    found = read_case(line(row), Place("f", 1), reading or Reading())
+    assert isinstance(found, Case)
+    return found
+
+
+@pytest.mark.parametrize(
+    "row, is_one",
+    [
+        (recorded(), True),
+        ({"messages": []}, False),
+        ({"task_id": 1}, False),
+        ({"traj": []}, False),
+        ({"id": 1, "expected_function_calls": []}, False),
+    ],
+)
+def test_a_row_is_known_by_its_task_and_its_trajectory(row: Any, is_one: bool) -> None:
+    assert recognises(decode_fields(line(row))) is is_one
+
+
+def test_the_case_is_the_scenario_of_the_task() -> None:
+    found = case(recorded(7))
+    assert (found.id, found.instructions, found.expected, found.messages) == ("7", "You want to fly.", (made("book", to="SEA"),), ())
+    assert found.is_scenario
+    assert found.place == Place("f", 1)
+
+
+def test_the_tools_are_those_of_a_side_file() -> None:
+    assert case(recorded(), Reading(tools=(Tool("book"),))).tools == (Tool("book"),)
+
+
+def test_a_recorded_value_that_looks_like_a_matcher_is_none() -> None:
+    found = case(recorded(task=1) | {"info": {"task": {"instruction": "x", "actions": [{"name": "f", "kwargs": {"a": [{"$any": True}]}}]}}})
+    assert found.expected == (made("f", a=[{"$literal": {"$any": True}}]),)
+
+
+def test_the_prediction_is_what_came_of_the_trial() -> None:
+    found = read_prediction(line(recorded(7, 2, reward=0.5)))
+    assert (found.case, found.trial, found.reward, found.error) == ("7", 2, 0.5, "")
+    assert [(one.name, one.arguments) for one in found.calls] == [("book", {"to": "SEA"})]
+    assert [message.role for message in found.transcript] == ["user", "assistant", "tool", "assistant", "user"]
+    assert (found.text, found.ending) == ("It is booked.", "goodbye")
+
+
+@pytest.mark.parametrize(
+    "traj, ending",
+    [
+        ([], ""),
+        (TALK, ""),
+        ([user("###STOP###")], "goodbye"),
+        ([assistant(text="###STOP###")], ""),
+        ([{"role": "tool", "name": "transfer_to_human_agents", "content": "Transfer successful"}], "transfer"),
+    ],
+)
+def test_why_it_ended(traj: list[Any], ending: str) -> None:
+    assert read_prediction(line(recorded(traj=traj))).ending == ending
+
+
+def test_what_may_be_left_out() -> None:
+    row = {key: value for key, value in recorded("x").items() if key not in ("trial", "reward")}
+    found = read_prediction(line(row))
+    assert (found.case, found.trial, found.reward) == ("x", 0, None)
+
+
+def test_a_trial_that_failed_is_an_error_and_no_case() -> None:
+    row = recorded(traj=[], error="RateLimitError: slow down", traceback="…")
+    assert read_prediction(line(row)).error == "RateLimitError: slow down"
+    with pytest.raises(BadInput, match=r"the row has no info.task: the trial failed \(RateLimitError: slow down\)"):
+        case(row)
+
+
+@pytest.mark.parametrize(
+    "row, reason",
+    [
+        (recorded(traj=5), "traj is a number, a list of messages was expected"),
+        (recorded(traj=[{"content": "x"}]), "traj[0] has no role"),
+        (recorded(trial="one"), "trial is text, a number was expected"),
+        (recorded(trial=-1), "trial is -1, a whole number from 0 on was expected"),
+        (recorded(reward="good"), "reward is text, a number was expected"),
+        (recorded(task=[1]), "task_id is a list, text was expected"),
+        (recorded(task=None), "the row has no task_id"),
+        ({"task_id": 1, "traj": []}, "the row has no info"),
+    ],
+)
+def test_a_row_that_is_none_is_refused_with_the_field(row: Any, reason: str) -> None:
+    with pytest.raises(BadInput) as error:
+        read_prediction(line(row))
+    assert str(error.value) == reason
+
+
+@pytest.mark.parametrize(
+    "task, reason",
+    [
+        ({"actions": []}, "the task has no instruction"),
+        ({"instruction": "x"}, "the task has no actions"),
+        ({"instruction": "x", "actions": 3}, "info.task.actions is a number, a list was expected"),
+        (None, "the row has no info.task"),
+    ],
+)
+def test_a_task_that_is_none_is_refused(task: Any, reason: str) -> None:
+    with pytest.raises(BadInput) as error:
+        case(recorded(task=1) | {"info": {"task": task}})
+    assert str(error.value) == reason
+
+
+def test_nothing_is_written_in_this_form() -> None:
+    with pytest.raises(BadInput, match="3 cannot be written as a recorded simulation"):
+        write(case(recorded()))
+
+
+ANY_JSON = st.recursive(
+    st.none() | st.integers() | st.text(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["role", "content", "tool_calls", "name"]), inner, max_size=3)
+    ),
+    max_leaves=4,
+)
+
+
+@pytest.mark.laws
+@given(st.sampled_from(["task_id", "trial", "reward", "info", "traj"]), ANY_JSON)
+def test_a_row_is_read_or_refused_with_a_sentence(field: str, value: Any) -> None:
+    for row in (recorded() | {field: value}, recorded() | {field: [value]}, recorded() | {field: {"task": value}}):
+        with suppress(BadInput):
+            assert read_prediction(line(row)).transcript is not None
+        with suppress(BadInput):
+            assert case(row).instructions
+
+
+class TestGraded:
+    """`callmark grade FILE`: the file carries the predictions."""
+
+    def grade(self, cli: Cli, tmp_path: Path, rows: list[Any], *options: str) -> Any:
+        file = tmp_path / "recorded.json"
+        file.write_text(json.dumps(rows))
+        told = cli("grade", file, "--out", tmp_path / "runs", "--json", *(options if "--name" in options else ("--name", "one", *options)))
+        return json.loads(told.out) if told.out else told.err
+
+    def test_a_case_appears_once_though_it_has_several_rows(self, cli: Cli, tmp_path: Path) -> None:
+        rows = [recorded(task, trial, reward=float(task == trial)) for trial in range(2) for task in range(3)]
+        told = self.grade(cli, tmp_path, rows)["summary"]
+        assert (told["cases"], told["scored"]) == (3, 6)
+        assert told["metrics"]["process.reliability"]["mean"] == 1
+        assert told["metrics"]["recorded.reward"] == {"n": 6, "mean": 2 / 6, "low": 0.0, "high": 0.5}
+        assert "state.reached" not in told["metrics"]
+        assert [one["every"] for one in told["details"]["recorded"]["passes"]] == [2 / 6, 0]
+        assert [one["every"] for one in told["details"]["trials"]["passes"]] == [1, 1]
+
+    def test_the_run_can_be_graded_again_by_the_same_suites(self, cli: Cli, tmp_path: Path) -> None:
+        first = self.grade(cli, tmp_path, [recorded(1, 0), recorded(1, 1, reward=0.0)])
+        again = json.loads(cli("grade", tmp_path / "runs" / "one", "--json").out)
+        assert again["summary"]["metrics"] == first["summary"]["metrics"]
+
+    def test_several_processes_find_the_same(self, cli: Cli, tmp_path: Path) -> None:
+        rows = [recorded(task, trial, reward=float(task % 2)) for trial in range(3) for task in range(100)]
+        one = self.grade(cli, tmp_path, rows, "--name", "one")
+        other = self.grade(cli, tmp_path, rows, "--name", "two", "--jobs", "2")
+        assert one["summary"]["cases"] == 100
+        assert one["summary"] == other["summary"]
+
+    def test_two_tasks_of_one_id_are_refused(self, cli: Cli, tmp_path: Path) -> None:
+        other = recorded(1, 1) | {"info": {"task": {"instruction": "Another.", "actions": []}}}
+        assert "the id '1' stands for two cases" in self.grade(cli, tmp_path, [recorded(1, 0), other])
+
+    def test_a_trial_that_failed_is_an_error_of_its_case(self, cli: Cli, tmp_path: Path) -> None:
+        told = self.grade(cli, tmp_path, [recorded(1, 0), recorded(1, 1, traj=[], error="slow down")], "--skip-bad")["summary"]
+        assert (told["cases"], told["scored"], told["errors"]) == (1, 1, 1)
+
+    def test_they_may_be_graded_against_other_scenarios(self, cli: Cli, tmp_path: Path) -> None:
+        scenarios, file = tmp_path / "scenarios.jsonl", tmp_path / "recorded.json"
+        scenarios.write_text(
+            json.dumps({"id": "3", "instructions": "…", "expected_function_calls": [{"functionName": "book", "arguments": {"to": "*"}}]})
+        )
+        file.write_text(json.dumps([recorded(3)]))
+        told = json.loads(cli("grade", scenarios, "-p", file, "--out", tmp_path / "runs", "--json").out)
+        assert told["summary"]["metrics"]["process.reliability"]["mean"] == 1
+
+    def test_a_file_that_carries_none_wants_predictions(self, cli: Cli, tmp_path: Path) -> None:
+        assert "--predictions FILE is missing" in self.grade(cli, tmp_path, [{"messages": [user("hi")]}])
+        assert not (tmp_path / "runs" / "one").exists()
+
+    def test_the_transcript_is_kept_in_the_run_folder(self, cli: Cli, tmp_path: Path) -> None:
+        self.grade(cli, tmp_path, [recorded(1, 0)])
+        (row,) = [json.loads(text) for text in (tmp_path / "runs" / "one" / "predictions.jsonl").read_text().splitlines()]
+        assert [message["content"] for message in row["transcript"]][::4] == ["I want to fly", "Thank you! ###STOP###"]
+        assert (row["reward"], row["ending"]) == (1.0, "goodbye")

@@ -1,0 +1,164 @@
+"""Tool servers for tests: with the official SDK, and one without, which starts at once and can do everything wrong."""
+
+import os
+import shlex
+import socket
+import sys
+import time
+from pathlib import Path
+
+REAL = '''
+import os, sys, time
+from contextvars import ContextVar
+from mcp.server.mcpserver import Extension, Image, MCPServer
+from mcp.types import CallToolResult, TextContent
+
+shared = "shared" in sys.argv
+of = ContextVar("of", default="")
+states = {}
+
+class Conversations(Extension):
+    identifier = "dev.callmark/conversations"
+
+async def told_apart(context, call_next):
+    of.set((context.meta or {}).get("dev.callmark/conversation", ""))
+    return await call_next(context)
+
+server = MCPServer("notes", extensions=[Conversations()] if shared else [], middleware=[told_apart])
+
+def notes():
+    return states.setdefault(of.get() if shared else "", {})
+
+@server.tool()
+def add_note(title: str, text: str = "") -> str:
+    """Add a note."""
+    notes()[title] = {"text": text}
+    return f"added {title}"
+
+@server.tool()
+def pid() -> str:
+    return str(os.getpid())
+
+@server.tool()
+def structured() -> CallToolResult:
+    return CallToolResult(content=[], structured_content={"count": 2})
+
+@server.tool()
+def refuse() -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text="not allowed")], is_error=True)
+
+@server.tool()
+def picture() -> list:
+    return ["before", Image(data=b"abc", format="png")]
+
+@server.tool()
+def big() -> str:
+    return "é" * 1_000_000
+
+@server.tool()
+def noisy() -> str:
+    sys.stderr.write("noise" * 1_000_000)
+    return "done"
+
+@server.tool()
+def hang() -> str:
+    time.sleep(1000)
+
+@server.tool()
+async def block() -> str:
+    time.sleep(1000)
+
+@server.tool()
+def die() -> str:
+    print("\\nthe disk is full", file=sys.stderr, flush=True)
+    os._exit(7)
+
+@server.resource("state://current")
+def state() -> dict:
+    return {"notes": notes()}
+
+if "http" in sys.argv:
+    server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[-1]))
+else:
+    server.run()
+'''
+
+RAW = """
+import json, os, subprocess, sys, time
+
+def write(value):
+    sys.stdout.write(json.dumps(value) + "\\n")
+    sys.stdout.flush()
+
+def answer(result):
+    write({"jsonrpc": "2.0", "id": request["id"], "result": result})
+
+def fail(code, message):
+    write({"jsonrpc": "2.0", "id": request["id"], "error": {"code": code, "message": message}})
+
+def text(said):
+    answer({"content": [{"type": "text", "text": said}]})
+
+TOOLS = [{"name": "act", "inputSchema": {"type": "object"}}]
+
+def act(arguments):
+    text("done")
+
+def respond(request):
+    match request["method"]:
+        case "server/discover":
+            fail(-32601, "Method not found")
+        case "initialize":
+            answer({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "raw", "version": "1"}})
+        case "tools/list":
+            answer({"tools": TOOLS})
+        case "tools/call":
+            act(request["params"].get("arguments", {}))
+
+%s
+
+for line in sys.stdin:
+    request = json.loads(line)
+    if "id" in request:
+        respond(request)
+"""
+
+
+def real_server(folder: Path, *arguments: str) -> str:
+    """The command of a server of the SDK."""
+    path = folder / "notes_server.py"
+    path.write_text(REAL, encoding="utf-8")
+    return shlex.join([sys.executable, str(path), *arguments])
+
+
+def raw_server(folder: Path, code: str = "") -> str:
+    """The command of a server without the SDK; the code may redefine anything of it."""
+    path = folder / f"raw_{len(list(folder.iterdir()))}.py"
+    path.write_text(RAW % code, encoding="utf-8")
+    return shlex.join([sys.executable, "-S", "-E", str(path)])
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z" if Path("/proc").is_dir() else True
+
+
+def ends_soon(pid: int, seconds: float = 3) -> bool:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        try:
+            if not is_alive(pid):
+                return True
+        except FileNotFoundError:
+            return True
+        time.sleep(0.02)
+    return False

@@ -1,0 +1,210 @@
+"""Tools from OpenAPI files: names, merged parameters, references, and what is refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callmark.calls.schema import schema_problem
+from callmark.errors import BadInput
+from callmark.simulation import openapi
+from callmark.simulation.openapi import is_openapi, openapi_tools, read_openapi
+from callmark.types import Tool
+
+PETS = """
+openapi: 3.0.3
+info: {title: Pets, version: 2024-01-01}
+paths:
+  /pets/{petId}:
+    parameters:
+      - {name: petId, in: path, required: true, description: " Which pet ", schema: {type: integer}}
+      - $ref: '#/components/parameters/Verbose'
+    get:
+      operationId: getPet
+      summary: One pet
+      description: All that is known of it.
+      parameters:
+        - {name: verbose, in: query, schema: {type: boolean, default: true}}
+        - {name: session, in: cookie, schema: {type: string}}
+        - {name: Authorization, in: header, schema: {type: string}}
+        - {name: X-Trace, in: header, content: {application/json: {schema: {type: object}}}}
+      responses: {200: {description: fine}}
+    put:
+      summary: Change it
+      requestBody: {$ref: '#/components/requestBodies/Pet'}
+  /pets:
+    post:
+      operationId: add pets!
+      requestBody:
+        required: true
+        description: Many of them
+        content: {application/json: {schema: {type: array, items: {$ref: '#/components/schemas/Pet'}}}}
+    get:
+      operationId: getPet
+      parameters:
+        - {name: born, in: query, schema: {type: string, format: date, default: 2024-01-01}}
+        - {name: 'on', in: query, schema: {type: string, enum: [yes, no]}}
+components:
+  parameters:
+    Verbose: {name: verbose, in: query, schema: {type: string}}
+  requestBodies:
+    Pet:
+      required: true
+      content:
+        application/json; charset=utf-8: {schema: {$ref: '#/components/schemas/Pet'}}
+  schemas:
+    Named:
+      type: object
+      required: [id, name]
+      properties:
+        id: {type: integer, readOnly: true}
+        name: {type: string, nullable: true, example: Rex}
+        petId: {type: string}
+    Pet:
+      allOf:
+        - $ref: '#/components/schemas/Named'
+        - type: object
+          properties:
+            age: {type: number, minimum: 0, exclusiveMinimum: true, x-unit: years}
+            kind: {type: string, enum: [cat, dog], nullable: true}
+            owner: {allOf: [{$ref: '#/components/schemas/Named'}], nullable: true}
+            parents: {type: array, items: {$ref: '#/components/schemas/Pet'}}
+"""
+
+
+@pytest.fixture
+def pets(tmp_path: Path) -> dict[str, Tool]:
+    path = tmp_path / "pets.yaml"
+    path.write_text(PETS, encoding="utf-8")
+    return {tool.name: tool for tool in read_openapi(str(path))}
+
+
+def test_an_operation_is_called_by_its_id_or_its_method_and_path(pets: dict[str, Tool]) -> None:
+    assert list(pets) == ["getPet", "put_pets_petId", "getPet_2", "add_pets"]
+    assert pets["getPet"].description == "One pet\n\nAll that is known of it."
+    assert pets["put_pets_petId"].description == "Change it"
+    assert not any(map(schema_problem, pets.values()))
+
+
+def test_parameters_of_the_path_and_of_the_operation_are_one_schema(pets: dict[str, Tool]) -> None:
+    assert pets["getPet"].parameters == {
+        "type": "object",
+        "properties": {
+            "petId": {"type": "integer", "description": "Which pet"},
+            "verbose": {"type": "boolean", "default": True},
+            "X-Trace": {"type": "object"},
+        },
+        "required": ["petId"],
+    }
+    assert pets["getPet_2"].parameters["properties"] == {
+        "born": {"type": "string", "format": "date", "default": "2024-01-01"},
+        "on": {"type": "string", "enum": ["yes", "no"]},
+    }
+
+
+NAMED = {"type": "object", "required": ["name"], "properties": {"name": {"type": ["string", "null"]}, "petId": {"type": "string"}}}
+
+
+def test_the_properties_of_a_body_stand_beside_them(pets: dict[str, Tool]) -> None:
+    parameters = pets["put_pets_petId"].parameters
+    assert parameters["required"] == ["petId", "name"]
+    assert parameters["properties"] == {
+        "petId": {"type": "integer", "description": "Which pet"},
+        "verbose": {"type": "string"},
+        "name": {"type": ["string", "null"]},
+        "body_petId": {"type": "string"},
+        "age": {"type": "number", "exclusiveMinimum": 0},
+        "kind": {"type": ["string", "null"], "enum": ["cat", "dog", None]},
+        "owner": {"anyOf": [{"allOf": [NAMED]}, {"type": "null"}]},
+        "parents": {"type": "array", "items": {}},  # a pet again: cut
+    }
+
+
+def test_a_body_that_is_no_object_is_one_argument(pets: dict[str, Tool]) -> None:
+    parameters = pets["add_pets"].parameters
+    assert list(parameters["properties"]) == parameters["required"] == ["body"]
+    assert parameters["properties"]["body"]["type"] == "array"
+    assert parameters["properties"]["body"]["description"] == "Many of them"
+
+
+def document(operation: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"openapi": "3.1.0", "paths": {"/x": {"post": operation}}, **more}
+
+
+def body(schema: Any, kind: str = "application/json") -> dict[str, Any]:
+    return {"requestBody": {"content": {kind: {"schema": schema}}}}
+
+
+@pytest.mark.parametrize(
+    ("operation", "properties", "required"),
+    [
+        ({}, {}, []),
+        (body({}), {"body": {}}, []),
+        (body({"type": "object", "properties": {"a": {}}, "required": ["a"]}), {"a": {}}, []),  # the body may be left out
+        (body({"properties": {"a": {"const": 1}}}, "application/vnd.x+json"), {"a": {"const": 1}}, []),
+        (body({"properties": {"a": {}}}, "application/x-www-form-urlencoded"), {"a": {}}, []),
+        (body({"type": "string"}, "text/plain"), {}, []),
+        (
+            body({"oneOf": [{"type": "object", "properties": {"a": {}}}]}),
+            {"body": {"oneOf": [{"type": "object", "properties": {"a": {}}}]}},
+            [],
+        ),
+        (body({"properties": {"nullable": {"type": "string"}, "example": {}}}), {"nullable": {"type": "string"}, "example": {}}, []),
+    ],
+)
+def test_every_kind_of_body(operation: dict[str, Any], properties: dict[str, Any], required: list[str]) -> None:
+    (tool,) = openapi_tools(document(operation))
+    assert tool.parameters == {"type": "object", "properties": properties, "required": required}
+
+
+def test_a_schema_that_would_grow_without_measure_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openapi, "_MOST_PARTS", 500)
+    schemas: dict[str, Any] = {
+        f"s{n}": {"properties": {side: {"$ref": f"#/components/schemas/s{n + 1}"} for side in "ab"}} for n in range(60)
+    }
+    schemas["s60"] = {"type": "string"}
+    (tool,) = openapi_tools(document(body({"$ref": "#/components/schemas/s0"}), components={"schemas": schemas}))
+    assert len(json.dumps(tool.parameters)) < 50_000
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("swagger: '2.0'\npaths: {}", "it is Swagger 2.0, OpenAPI 3 was expected"),
+        ("openapi: 4.0.0\npaths: {}", "it is OpenAPI 4.0.0, OpenAPI 3 was expected"),
+        ("openapi: 3.0.0\npaths: {}", "it has no operations"),
+        ("openapi: 3.0.0", "it has no operations"),
+        ("a: [", "it is no OpenAPI file"),
+        ("hello: there", "it is no OpenAPI file"),
+        (json.dumps(document({"parameters": [{"name": "a"}]})), "post /x: a parameter has no name, or does not say in what it goes"),
+        (json.dumps(document(body({"$ref": "other.yaml#/Pet"}))), "post /x: it refers to 'other.yaml#/Pet', which is outside of the file"),
+        (
+            json.dumps(document(body({"$ref": "#/components/schemas/Pet"}))),
+            "post /x: it refers to '#/components/schemas/Pet', which is not",
+        ),
+        ("openapi: 3.0.0\npaths: &a {/x: *a}", "it has more than 1,000 values in it"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, expected: str) -> None:
+    monkeypatch.setattr(openapi, "_MOST_VALUES", 1000)
+    path = tmp_path / "api.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(BadInput) as error:
+        read_openapi(str(path))
+    assert str(error.value).startswith(f"{path}: {expected}")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.json", json.dumps(document({})), True),
+        ("a.txt", "openapi: 3.0.0\npaths: {}", True),
+        ("a.jsonl", '{"messages": [{"role": "user", "content": "write \\"openapi\\": 3"}]}\n{"messages": []}', False),
+        ("a.json", '{"messages": [], "note": "openapi: 3"}', False),
+        ("a.json", "", False),
+    ],
+)
+def test_a_file_of_openapi_is_known_by_its_beginning(tmp_path: Path, name: str, text: str, expected: bool) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert is_openapi(str(tmp_path / name)) is expected

@@ -1,0 +1,313 @@
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import callmark
+from callmark.errors import BadInput
+from callmark.formats.scenarios import write
+from callmark.simulation.scenario_templates import Tables, scenarios_of
+from callmark.types import Call, Case
+
+TICKETS = [{"kind": "it" if at % 2 else "hr", "title": f"Ticket {at}", "level": at} for at in range(6)]
+ITEMS = [{"ticket_kind": "it" if at % 2 else "hr", "title": f"Item {at}"} for at in range(8)]
+TABLES: Tables = {"tickets": TICKETS, "action_items": ITEMS, "boxes": [{"a": "b"}], "categories": [{"name": "c"}], "empty": []}
+
+
+def template(**more: Any) -> dict[str, Any]:
+    return {"id": "t", "instructions": "x", "expected_function_calls": [], **more}
+
+
+def made(*templates: dict[str, Any], tables: Tables = TABLES, seed: int = 7, number: int | None = None) -> list[Case]:
+    return scenarios_of(list(templates), tables, seed=seed, number=number)
+
+
+def lines(cases: list[Case]) -> bytes:
+    return b"\n".join(map(write, cases))
+
+
+def expected_of(value: Any, row: dict[str, Any]) -> Any:
+    """What a scenario expects of an argument that was filled from a row."""
+    call = {"functionName": "f", "arguments": {"a": value}}
+    (case,) = made(template(expected_function_calls=[call]), tables={"rows": [row]})
+    return case.expected[0].arguments["a"]
+
+
+def test_every_text_is_filled_from_one_row() -> None:
+    (case,) = made(
+        template(
+            scenarioType="{ticket.kind}",
+            group="g {ticket.title}",
+            description="d {ticket.title}",
+            instructions="i {ticket.title}, {ticket.title}",
+            task_completion_condition="c {ticket.title}",
+            expected_function_calls=[{"functionName": "f_{ticket.kind}", "arguments": {"a": {"b": ["{ticket.title}"]}}}],
+            data={"tasks": [{"slots": {"title": "{ticket.title}", "level": "{ticket.level}"}, "goal": "level {ticket.level}"}]},
+        )
+    )
+    row = next(row for row in TICKETS if f"d {row['title']}" == case.description)
+    assert case.id == "t-01"
+    assert (case.scenario_type, case.group, case.completion) == (row["kind"], f"g {row['title']}", f"c {row['title']}")
+    assert case.instructions == f"i {row['title']}, {row['title']}"
+    assert case.expected == (Call(f"f_{row['kind']}", {"a": {"b": [row["title"]]}}),)
+    assert case.data["tasks"][0]["slots"] == {"title": row["title"], "level": row["level"]}  # a whole value keeps its type
+    assert case.data["tasks"][0]["goal"] == f"level {row['level']}"
+
+
+@pytest.mark.parametrize(
+    "name, use, found",
+    [("ticket", {}, "Ticket"), ("tickets", {}, "Ticket"), ("box", {}, "b"), ("category", {}, "c"), ("mine", {"mine": "tickets"}, "Ticket")],
+)
+def test_a_name_draws_from_its_plural_or_from_what_it_uses(name: str, use: dict[str, str], found: str) -> None:
+    column = {"b": "a", "c": "name"}.get(found, "title")
+    (case,) = made(template(instructions=f"{{{name}.{column}}}", use=use))
+    assert case.instructions.startswith(found)
+
+
+@pytest.mark.parametrize("seed", [1, 7, "x"])
+def test_same_seed_same_bytes_and_another_seed_others(seed: Any) -> None:
+    several = template(
+        count=5, instructions="{ticket.title} {item.title} {word}", use={"item": "action_items"}, variants={"word": ["a", "b"]}
+    )
+    assert lines(made(several, seed=seed)) == lines(made(several, seed=seed))
+    assert lines(made(several, seed=seed)) != lines(made(several, seed=1007))
+
+
+def test_what_a_template_gives_depends_neither_on_the_others_nor_on_how_many() -> None:
+    one, other = template(id="a", count=4, instructions="{ticket.title}"), template(id="b", count=4, instructions="{ticket.title}")
+    alone = made(other)
+    assert made(one, other)[4:] == alone
+    assert made(one, other, number=4)[2:] == alone[:2]
+
+
+@pytest.mark.parametrize(
+    "counts, number, ids",
+    [
+        ((2, 1), None, "a-01 a-02 b-01"),
+        ((2, 1), 3, "a-01 a-02 b-01"),
+        ((2, 1), 6, "a-01 a-02 a-03 a-04 b-01 b-02"),
+        ((1, 1), 1, "b-01"),
+        ((3, 1), 2, "a-01 b-01"),
+    ],
+)
+def test_a_number_is_shared_out_in_proportion(counts: tuple[int, int], number: int | None, ids: str) -> None:
+    cases = made(template(id="a", count=counts[0]), template(id="b", count=counts[1]), number=number)
+    assert " ".join(case.id for case in cases) == ids
+
+
+def test_rows_do_not_repeat_while_there_are_others() -> None:
+    titles = [case.instructions for case in made(template(count=12, instructions="{ticket.title}"))]
+    assert len(set(titles[:6])) == len(set(titles[6:])) == 6
+
+
+def test_no_two_scenarios_are_alike_while_combinations_are_left() -> None:
+    several = template(count=56, instructions="{item.title}, {other.title}", use={"item": "action_items", "other": "action_items"})
+    pairs = [case.instructions for case in made(several)]
+    assert len(set(pairs)) == 8 * 7
+    assert all(len(set(pair.split(", "))) == 2 for pair in pairs)  # two uses of a table get different rows
+
+
+def test_rows_go_together_as_where_wants_it() -> None:
+    several = template(
+        count=20,
+        use={"item": "action_items"},
+        where={"item.ticket_kind": "{ticket.kind}", "ticket.level": [1, 2, "4"]},
+        instructions="{item.ticket_kind} {ticket.kind} {ticket.level}",
+    )
+    found = [case.instructions.split() for case in made(several)]
+    assert all(one == other for one, other, _ in found)
+    assert {level for _, _, level in found[:3]} == {level for _, _, level in found} == {"1", "2", "4"}
+
+
+def test_wordings_are_drawn_each_once_before_any_comes_again_and_have_fields_of_their_own() -> None:
+    several = template(
+        count=6, instructions="{hello}", variants={"hello": ["Hi {ticket.title}", "Hello {ticket.title}", "Hey {ticket.title}"]}
+    )
+    firsts = [case.instructions.split()[0] for case in made(several)]
+    assert sorted(firsts[:3]) == sorted(firsts[3:]) == ["Hello", "Hey", "Hi"]
+    assert all("Ticket" in case.instructions for case in made(several))
+
+
+def test_a_wording_that_is_a_whole_value_keeps_its_type() -> None:
+    (case,) = made(template(data={"script": "{script}", "turns": "{turns}"}, variants={"script": [["a", "{ticket.title}"]], "turns": [3]}))
+    assert case.data["turns"] == 3
+    assert case.data["script"][1].startswith("Ticket")
+
+
+@pytest.mark.parametrize(
+    "text, filled",
+    [
+        ("{{ticket.title}}", "{ticket.title}"),
+        ("{{{row.a}}}", "{A}"),
+        ("}}{{", "}{"),
+        ("{ row.a }", "A"),
+        ("no field", "no field"),
+        ("{row.a}{row.b}", "AB"),
+        ("{row.a} and {row.column with spaces}", "A and C"),
+    ],
+)
+def test_braces(text: str, filled: str) -> None:
+    (case,) = made(template(instructions=text), tables={"rows": [{"a": "A", "b": "B", "column with spaces": "C"}]})
+    assert case.instructions == filled
+
+
+TRICKY = [
+    '"quoted", and more',
+    "{row.b}",
+    "{{",
+    "}",
+    "a\nb",
+    "=1+1",
+    "@SUM(A1)",
+    "*.py",
+    "TKT-*",
+    "{}",
+    "$regex",
+    "\\",
+    "é\u2028",
+    "a?",
+    "  ",
+]
+
+
+@pytest.mark.parametrize("text", TRICKY)
+def test_the_text_of_a_row_is_never_read_again(text: str) -> None:
+    row = {"a": text, "b": "WRONG"}
+    (case,) = made(template(instructions="i {row.a}", data={"closing": "{row.a}"}), tables={"rows": [row]})
+    assert case.instructions == f"i {text}"
+    assert case.data["closing"] == text
+    for value, whole in (("{row.a}", text), ("x{row.a}", f"x{text}"), ({"$literal": "{row.a}"}, text), ({"$one_of": ["{row.a}"]}, text)):
+        expected = expected_of(value, row)
+        assert callmark.grade([Call("f", {"a": expected})], [Call("f", {"a": whole})]).metrics["call.score"] == 1.0
+        assert (
+            callmark.grade([Call("f", {"a": expected})], [Call("f", {"a": f"{whole.replace('*', 'setup')}!"})]).metrics["call.score"] == 0.5
+        )
+    pattern = expected_of({"$regex": "{row.a}[0-9]"}, row)
+    assert callmark.grade([Call("f", {"a": pattern})], [Call("f", {"a": f"{text}7"})]).metrics["call.score"] == 1.0
+
+
+@pytest.mark.laws
+@given(st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8")))
+def test_whatever_a_row_holds_it_is_what_is_expected(one: str, other: str) -> None:
+    expected = expected_of("{row.a}", {"a": one, "b": other})
+    assert callmark.grade([Call("f", {"a": expected})], [Call("f", {"a": one})]).metrics["call.score"] == 1.0
+    assert (callmark.grade([Call("f", {"a": expected})], [Call("f", {"a": other})]).metrics["call.score"] == 1.0) == (
+        callmark.grade([Call("f", {"a": {"$literal": one}})], [Call("f", {"a": other})]).metrics["call.score"] == 1.0
+    )
+
+
+@pytest.mark.parametrize(
+    "value, row, expected",
+    [
+        ("TKT-*", {}, {"$glob": "TKT-*", "$case": False}),
+        ("{row.a}-*", {"a": "TKT"}, {"$glob": "TKT-*", "$case": False}),
+        ("{row.a}-*", {"a": "Ann Lee"}, {"$glob": "Ann Lee-*", "$case": False}),
+        ("buy * now {row.a}", {"a": "x"}, "buy * now x"),
+        ({"$any": True}, {}, {"$any": True}),
+        ("{row.a}", {"a": 5}, 5),
+        ("{row.a}", {"a": None}, None),
+        ("{row.a}", {"a": {"b": [1, True]}}, {"b": [1, True]}),
+        ("{row.a}", {"a": {"$any": True}}, {"$literal": {"$any": True}}),
+        ("{row.a}", {"a": ["*"]}, {"$literal": ["*"]}),
+        ("n{row.a}", {"a": True}, "ntrue"),
+        ("n{row.a}", {"a": None}, "n"),
+    ],
+)
+def test_what_the_template_itself_says_of_an_argument_counts(value: Any, row: dict[str, Any], expected: Any) -> None:
+    assert expected_of(value, row or {"unused": ""}) == expected
+
+
+@pytest.mark.parametrize("value", ["{row.a}-*", {"$glob": "{row.a}-*"}, {"$glob": "{row.a}"}], ids=str)
+@pytest.mark.parametrize("text", ["a*", "a?"])
+def test_a_star_of_a_row_cannot_become_part_of_a_glob(value: Any, text: str) -> None:
+    with pytest.raises(BadInput, match=r"template 't', scenario t-01: 'a.' has a \* or \? of its own"):
+        expected_of(value, {"a": text})
+
+
+@pytest.mark.parametrize(
+    "more, sentence",
+    [
+        (
+            {"instructions": "{ticket.titel}"},
+            "template 't', instructions: the table tickets has no column for {ticket.titel}. Did you mean title?",
+        ),
+        ({"instructions": "{tiket.title}"}, "template 't', instructions: there is no table for {tiket.title}. Did you mean tickets?"),
+        ({"instructions": "{hello}", "variants": {"hallo": ["x"]}}, "instructions: there is no variant for {hello}. Did you mean hallo?"),
+        ({"instructions": "{}"}, "instructions: there is no variant for {}"),
+        ({"instructions": "a {ticket.title"}, "instructions: a brace is not closed: '{ticket.title'"),
+        ({"instructions": "a {ticket {ticket.title}"}, "instructions: a brace is not closed: '{ticket {ticket.title}'"),
+        ({"instructions": "a } b"}, "instructions: a brace is not opened: '} b'"),
+        (
+            {"expected_function_calls": [{"functionName": "f", "arguments": {"a": ["{x.y}"]}}]},
+            "expected_function_calls[0].arguments.a[0]: there is no table for {x.y}",
+        ),
+        ({"data": {"tasks": [{"slots": {"a": "{ticket.b}"}}]}}, "data.tasks[0].slots.a: the table tickets has no column for {ticket.b}"),
+        ({"use": {"item": "action_item"}}, "use.item: there is no table called 'action_item'. Did you mean action_items?"),
+        ({"use": {"item": "empty"}}, "the table empty has no rows"),
+        ({"where": {"ticket": "x"}}, "where: 'ticket' is no column, a name such as ticket.kind was expected"),
+        ({"where": {"ticket.knd": "x"}}, "where: the table tickets has no column for {ticket.knd}. Did you mean kind?"),
+        ({"where": {"ticket.kind": "{ticket.x}"}}, "where.ticket.kind: the table tickets has no column for {ticket.x}"),
+        ({"where": {"ticket.kind": "zz"}}, "no rows of tickets go together as `where` wants it"),
+        ({"where": {"ticket.kind": "{a}"}, "variants": {"a": ["x"]}}, "a variant can stand neither in another nor in a condition"),
+        ({"variants": {"a": ["{b}"], "b": ["x"]}}, "variants.a[0]: {b} has no dot"),
+        ({"variants": {"a": []}}, "variants.a has no wording"),
+        ({"variants": {"a": "x"}}, "template 't': variants"),
+        ({"instruction": "x"}, "there is no field called 'instruction'. Did you mean instructions?"),
+        ({"instructions": 5}, "instructions is a number, text was expected"),
+        ({"instructions": ""}, "scenario t-01: the scenario has no instructions"),
+        ({"count": 0}, "count is 0, a whole number from 1 on was expected"),
+        ({"count": "3"}, 'count is "3", a whole number from 1 on was expected'),
+        ({"id": ""}, "its id is empty"),
+        ({"data": {"stile": "x"}}, "scenario t-01: data: there is no field called 'stile'. Did you mean style?"),
+        ({"expected_function_calls": "x"}, "scenario t-01: expected_function_calls is text, a list was expected"),
+        (
+            {"expected_function_calls": [{"functionName": "f", "arguments": {"a": {"$regex": "("}}}]},
+            "scenario t-01: f: a: $regex does not compile",
+        ),
+    ],
+    ids=str,
+)
+def test_a_template_that_cannot_be_filled_says_which_and_where(more: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(BadInput) as raised:
+        made(template(**more))
+    assert sentence in str(raised.value)
+    assert "template" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "templates, sentence",
+    [
+        (None, "there are no templates"),
+        ([], "there are no templates"),
+        ({"id": "t"}, "there are no templates: a list of them was expected"),
+        ([5], "the 1. template is 5, an object was expected"),
+        ([{"id": "t", "instructions": "x"}], "template 't': it has no expected_function_calls"),
+        ([{"instructions": "x", "expected_function_calls": []}], "the 1. template: it has no id"),
+        ([template(), template()], "template 't': its id is that of another template"),
+    ],
+)
+def test_a_list_that_holds_no_templates_is_refused(templates: Any, sentence: str) -> None:
+    with pytest.raises(BadInput) as raised:
+        scenarios_of(templates, TABLES)
+    assert sentence in str(raised.value)
+
+
+def test_what_holds_itself_or_grows_without_end_is_refused() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    bomb: list[Any] = ["ha"]
+    deep: list[Any] = []
+    for _ in range(30):
+        bomb = [bomb, bomb]
+    for _ in range(5000):
+        deep = [deep]
+    for value, sentence in ((endless, "more than 100,000 values"), (bomb, "more than 100,000 values"), (deep, "nest deeper than 200")):
+        with pytest.raises(BadInput, match=sentence):
+            made(template(data={"tasks": value}))
+
+
+def test_what_is_written_is_read_back_as_it_is() -> None:
+    (case,) = made(template(expected_function_calls=[{"functionName": "f", "arguments": {"id": "TKT-*", "t": "{ticket.title}"}}]))
+    assert json.loads(write(case))["expected_function_calls"][0]["arguments"]["id"] == "TKT-*"

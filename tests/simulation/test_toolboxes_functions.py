@@ -1,0 +1,363 @@
+"""Python functions as tools: what their signatures and docstrings say, how they are called, and everything that may go wrong in them."""
+
+import asyncio
+import enum
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypedDict
+
+import pytest
+
+from callmark.errors import BadInput
+from callmark.models import threads
+from callmark.models.model import NoReply
+from callmark.simulation.talk import Result, Toolbox
+from callmark.simulation.toolboxes import ListedTools, open_tools
+from callmark.simulation.toolboxes.docstrings import read_docstring
+from callmark.simulation.toolboxes.signatures import Signature
+from callmark.types import Call
+
+Write = Callable[[str], str]
+Use = Callable[[ListedTools], Awaitable[None]]
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
+    """Writes a module of its own into the current folder and gives its name. What does not end is not waited for for long here."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(threads, "_PATIENCE", 0.2)
+
+    def write(code: str) -> str:
+        name = f"tools_{len(list(tmp_path.glob('*.py')))}_{tmp_path.name}"
+        (tmp_path / f"{name}.py").write_text(code, encoding="utf-8")
+        return name
+
+    return write
+
+
+def use(spec: str, what: Use, timeout: float = 20) -> None:
+    async def run() -> None:
+        async with open_tools([f"python:{spec}"], timeout=timeout) as tools:
+            await what(tools)
+
+    asyncio.run(run())
+
+
+def names(spec: str) -> list[str]:
+    found: list[str] = []
+
+    async def what(tools: ListedTools) -> None:
+        found.extend(tool.name for tool in tools.tools)
+
+    use(spec, what)
+    return found
+
+
+def called(spec: str, name: str, timeout: float = 20, **arguments: Any) -> Result | str:
+    found: list[Result | str] = []
+
+    async def what(tools: ListedTools) -> None:
+        async with tools.opened("a") as toolbox:
+            try:
+                found.append(await toolbox.call(Call(name, arguments)))
+            except NoReply as error:
+                found.append(str(error))
+
+    use(spec, what, timeout)
+    return found[0]
+
+
+def refusal(spec: str) -> str:
+    with pytest.raises(BadInput) as error:
+        names(spec)
+    return str(error.value)
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclass
+class Point:
+    x: int
+    y: float | None = None
+
+
+class Address(TypedDict, total=False):
+    street: str
+
+
+class Opaque:
+    pass
+
+
+@dataclass
+class Tree:
+    children: "list[Tree]"
+
+
+NULLABLE = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+POINT = {
+    "type": "object",
+    "properties": {"x": {"type": "integer"}, "y": {"anyOf": [{"type": "number"}, {"type": "null"}], "default": None}},
+    "required": ["x"],
+}
+SCHEMAS: list[tuple[Any, Any, dict[str, Any]]] = [
+    (str, None, {**NULLABLE, "default": None}),
+    (int, 3, {"type": "integer", "default": 3}),
+    (float | None, None, {"anyOf": [{"type": "number"}, {"type": "null"}], "default": None}),
+    (bool, ..., {"type": "boolean"}),
+    (Literal["a", "b"], "a", {"enum": ["a", "b"], "default": "a"}),
+    (Colour, Colour.RED, {"enum": ["blue", "red"], "default": "red"}),
+    (list[int], ..., {"type": "array", "items": {"type": "integer"}}),
+    (dict[str, int], ..., {"type": "object", "additionalProperties": {"type": "integer"}}),
+    (Point, ..., POINT),
+    (list[Point], ..., {"type": "array", "items": POINT}),
+    (Address, ..., {"type": "object", "properties": {"street": {"type": "string"}}, "required": []}),
+    (Tree, ..., {"type": "object", "properties": {"children": {"type": "array", "items": {}}}, "required": ["children"]}),
+    (Annotated[str, "the city"], ..., {"type": "string", "description": "the city"}),
+    (Opaque, Opaque(), {}),
+    (Any, 5, {"type": "integer", "default": 5}),
+    ("NotDefinedAnywhere", ..., {}),
+]
+
+
+@pytest.mark.parametrize(("hint", "default", "expected"), SCHEMAS)
+def test_the_schema_of_a_parameter_follows_from_its_type_and_default(hint: Any, default: Any, expected: dict[str, Any]) -> None:
+    def function(value: Any = default) -> None: ...
+
+    function.__annotations__ = {"value": hint}
+    if default is ...:
+        function.__defaults__ = None
+    tool = Signature(function, "f").tool
+    assert tool.parameters == {
+        "type": "object",
+        "properties": {"value": expected},
+        "required": ["value"] if default is ... else [],
+        "additionalProperties": False,
+    }
+
+
+GOOGLE = """Books a room.
+
+    It takes a while.
+
+    Args:
+        city (str): The city: a name,
+            or a code.
+        nights: How many.
+
+    Returns:
+        A number.
+    """
+NUMPY = """Books a room.
+
+    It takes a while.
+
+    Parameters
+    ----------
+    city : str, optional
+        The city: a name,
+        or a code.
+    nights : int
+        How many.
+
+    Returns
+    -------
+    int
+        A number.
+    """
+SPHINX = """Books a room.
+
+    It takes a while.
+
+    :param str city: The city: a name,
+        or a code.
+    :param nights: How many.
+    :returns: A number.
+    :raises ValueError: never
+    """
+
+
+@pytest.mark.parametrize("docstring", [GOOGLE, NUMPY, SPHINX])
+def test_a_docstring_is_read_in_three_styles(docstring: str) -> None:
+    found = read_docstring(docstring)
+    assert found.text == "Books a room.\n\nIt takes a while."
+    assert found.parameters == {"city": "The city: a name, or a code.", "nights": "How many."}
+
+
+@pytest.mark.parametrize(
+    ("docstring", "text"), [(None, ""), ("", ""), ("Args:", ""), ("One: two.\n\nThree:\n  four", "One: two.\n\nThree:\n  four")]
+)
+def test_a_docstring_that_says_nothing_of_parameters(docstring: str | None, text: str) -> None:
+    assert read_docstring(docstring).text == text
+    assert read_docstring(docstring).parameters == {}
+
+
+SHOP = '''
+import enum
+from dataclasses import dataclass
+from os.path import join
+from math import floor as _floor
+
+class Size(enum.Enum):
+    SMALL = "S"
+
+@dataclass
+class Item:
+    name: str
+    count: int = 1
+
+def order(item: Item, size: Size = Size.SMALL, *, gift: bool = False) -> dict:
+    """Orders an item."""
+    return {"name": item.name, "count": item.count, "size": size.value, "gift": gift}
+
+async def later(text: str) -> str:
+    return text.upper()
+
+def fails(why: str):
+    raise ValueError(why)
+
+def leaves():
+    raise SystemExit(3)
+
+def nothing():
+    print("printed")
+
+def anything(**more):
+    return more
+
+def slow():
+    import time
+    time.sleep(20)
+
+def _private(): ...
+'''
+CALLS: list[tuple[str, dict[str, Any], Result]] = [
+    ("order", {"item": {"name": "tea"}}, Result('{"name":"tea","count":1,"size":"S","gift":false}')),
+    (
+        "order",
+        {"item": {"name": "tea", "count": 2.0}, "size": "S", "gift": True},
+        Result('{"name":"tea","count":2,"size":"S","gift":true}'),
+    ),
+    ("order", {"item": {"name": 5}}, Result("item.name is a number, text was expected.", True)),
+    ("order", {}, Result("order needs item.", True)),
+    ("order", {"item": {"name": "tea"}, "gifts": True}, Result("order has no argument called 'gifts'. Did you mean gift?", True)),
+    ("later", {"text": "soon"}, Result("SOON")),
+    ("fails", {"why": "sold out"}, Result("ValueError: sold out", True)),
+    ("leaves", {}, Result("SystemExit: 3", True)),
+    ("nothing", {}, Result("")),
+    ("anything", {"a": 1}, Result('{"a":1}')),
+    ("ordr", {}, Result("There is no tool called 'ordr'. Did you mean order?", True)),
+]
+
+
+def test_functions_are_called_as_they_want_it(module: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    async def what(tools: ListedTools) -> None:
+        assert [tool.name for tool in tools.tools] == ["order", "later", "fails", "leaves", "nothing", "anything", "slow"]
+        assert tools.tools[0].description == "Orders an item."
+        async with tools.opened("a") as toolbox:
+            for name, arguments, expected in CALLS:
+                assert await toolbox.call(Call(name, arguments)) == expected
+            assert await toolbox.state() is None
+
+    use(module(SHOP), what)
+    assert capsys.readouterr().out == ""
+
+
+def test_a_function_that_does_not_come_back_is_no_reply(module: Write) -> None:
+    began = time.monotonic()
+    name = module(SHOP)
+    assert called(name, "slow", timeout=0.2) == f"slow of python:{name} did not come back within 0.2 s"
+    assert time.monotonic() - began < 2
+
+
+DESK = """
+class Desk:
+    floor = 3
+    def __init__(self):
+        self.tickets = {}
+    def open_ticket(self, title: str) -> str:
+        self.tickets["T1"] = {"title": title}
+        return "T1"
+    @property
+    def size(self):
+        raise RuntimeError("asked")
+    @staticmethod
+    def now() -> str:
+        return "noon"
+    def state(self):
+        return {"tickets": self.tickets}
+    def _hidden(self): ...
+
+def made():
+    return Desk()
+
+def listed():
+    seen = {}
+    def note(text: str): seen[text] = {}
+    def state(): return {"notes": seen}
+    return [note, state]
+
+def broken():
+    raise RuntimeError("no desk")
+"""
+
+
+@pytest.mark.parametrize("maker", ["Desk", "Desk()", "made()"])
+def test_a_class_is_made_anew_for_each_conversation(module: Write, maker: str) -> None:
+    async def what(tools: ListedTools) -> None:
+        assert [tool.name for tool in tools.tools] == ["open_ticket", "now"]
+        async with tools.opened("a") as one, tools.opened("b") as other:
+            assert await one.call(Call("open_ticket", {"title": "x"})) == Result("T1")
+            assert await one.state() == {"tickets": {"T1": {"title": "x"}}}
+            assert await other.state() == {"tickets": {}}
+
+    use(f"{module(DESK)}:{maker}", what)
+
+
+def test_a_list_of_functions_may_be_made_too(module: Write) -> None:
+    async def what(tools: ListedTools) -> None:
+        async with tools.opened("a") as toolbox:
+            await toolbox.call(Call("note", {"text": "x"}))
+            assert await toolbox.state() == {"notes": {"x": {}}}
+
+    use(f"{module(DESK)}:listed()", what)
+
+
+def test_names_pick_functions(module: Write) -> None:
+    assert names(f"{module(SHOP)}:later,order") == ["later", "order"]
+    assert names(module(f"__all__ = ['_private', 'join']\n{SHOP}")) == ["join", "_private"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("nosuchmodule", "there is no module nosuchmodule for python:nosuchmodule"),
+        (":x", "python::x names no module, python:my_tools was expected"),
+        ("{desk}:Dsk", "the module {desk} has no 'Dsk'. Did you mean Desk?"),
+        ("{desk}:Desk.floor", "{desk}:Desk.floor is an int, a function or a class was expected"),
+        ("{desk}:broken()", "the tools of python:{desk}:broken() cannot be made: RuntimeError: no desk ({desk}.py:29)"),
+        ("{empty}", "python:{empty} has no public functions"),
+        ("{bad}", "the module of python:{bad} cannot be imported: SyntaxError: "),
+        ("{desk}:Desk,made()", "there are two tools called open_ticket in python:{desk}:Desk,made()"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(module: Write, spec: str, expected: str) -> None:
+    written = {"desk": module(DESK), "empty": module("x = 1"), "bad": module("def")}
+    assert refusal(spec.format(**written)).startswith(expected.format(**written))
+
+
+def test_a_state_that_is_none_is_no_reply(module: Write) -> None:
+    async def what(tools: ListedTools) -> None:
+        async with tools.opened("a") as toolbox:
+            await reads(toolbox)
+
+    async def reads(toolbox: Toolbox) -> None:
+        with pytest.raises(NoReply, match="is not made of tables, rows by their key, and columns"):
+            await toolbox.state()
+
+    use(module("def state(): return {'tickets': 3}\ndef tool(): ..."), what)

@@ -1,0 +1,297 @@
+"""MCP servers as tools, with real servers: what they are asked, who sees whose state, and everything that a server may do wrong."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from callmark.errors import BadInput
+from callmark.models.keys import Keys
+from callmark.models.model import NoReply
+from callmark.simulation.talk import Result, Toolbox
+from callmark.simulation.toolboxes import ListedTools, connection, open_tools, server_process
+from callmark.types import Call
+from tests.simulation.mcp_servers import ends_soon, free_port, raw_server, real_server
+
+Use = Callable[[ListedTools], Awaitable[None]]
+
+
+def use(spec: str, what: Use, timeout: float = 20) -> None:
+    async def run() -> None:
+        async with open_tools([spec], timeout=timeout, keys=Keys()) as tools:
+            await what(tools)
+
+    asyncio.run(run())
+
+
+async def done(toolbox: Toolbox, name: str, **arguments: object) -> Result:
+    return await toolbox.call(Call(name, dict(arguments)))
+
+
+async def said(toolbox: Toolbox, name: str) -> str:
+    """The text of the result, or why there is none."""
+    try:
+        return (await done(toolbox, name)).text
+    except NoReply as error:
+        return f"no reply: {error}"
+
+
+def acted(command: str, timeout: float = 20, times: int = 1) -> list[str]:
+    """What comes of a call of `act`, in a conversation of its own each time."""
+    found: list[str] = []
+
+    async def what(tools: ListedTools) -> None:
+        for _ in range(times):
+            async with tools.opened("a") as toolbox:
+                found.append(await said(toolbox, "act"))
+
+    use(f"mcp:{command}", what, timeout)
+    return found
+
+
+def refusal(spec: str) -> str:
+    async def nothing(tools: ListedTools) -> None:
+        raise AssertionError("it was entered")
+
+    with pytest.raises(BadInput) as error:
+        use(spec, nothing)
+    return str(error.value)
+
+
+@pytest.fixture
+def _short_moments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_process, "MOMENT", 0.3)
+    monkeypatch.setattr(connection, "MOMENT", 0.3)
+
+
+@pytest.mark.usefixtures("_short_moments")
+def test_each_conversation_has_a_server_of_its_own(tmp_path: Path) -> None:
+    pids: list[int] = []
+
+    async def what(tools: ListedTools) -> None:
+        assert [tool.name for tool in tools.tools][:2] == ["add_note", "pid"]
+        assert tools.tools[0].description == "Add a note."
+        assert tools.tools[0].parameters["required"] == ["title"]
+        async with tools.opened("a") as one, tools.opened("b") as other:
+            assert one.tools == tools.tools
+            assert await done(one, "add_note", title="milk") == Result("added milk")
+            assert await one.state() == {"notes": {"milk": {"text": ""}}}
+            assert await other.state() == {"notes": {}}
+            pids.extend([int(await said(one, "pid")), int(await said(other, "pid"))])
+            assert await done(one, "structured") == Result('{"count":2}')
+            assert await done(one, "refuse") == Result("not allowed", is_error=True)
+            assert await done(one, "picture") == Result("before\n[image: image/png]")
+            assert (await done(one, "add_note", title=7)).is_error
+            assert await done(one, "add_nots") == Result("There is no tool called 'add_nots'. Did you mean add_note?", is_error=True)
+            assert (await one.call(Call("add_note", malformed="not JSON"))).is_error
+            assert await said(one, "noisy") == "done"
+            big = await done(one, "big")
+            assert big.text.startswith("é" * 524_288 + "\n")
+            assert big.text.endswith("[cut: the result has 2,000,000 bytes, these are the first 1,048,576]")
+            gone = await said(other, "die")
+            assert "notes_server.py did not answer die: it ended with exit status 7; its last words: " in gone
+            assert "the disk is full" in gone
+            assert "did not answer pid: it ended with exit status 7" in await said(other, "pid")
+            assert await said(one, "pid") == str(pids[0])
+            assert str(pids[0]) != str(pids[1])
+
+    use(f"mcp:{real_server(tmp_path)}", what)
+    assert all(map(ends_soon, pids))
+
+
+@pytest.mark.usefixtures("_short_moments")
+def test_a_server_that_keeps_conversations_apart_serves_them_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("callmark.simulation.toolboxes.mcp._STILL_THERE", 0.5)
+    pids: list[int] = []
+
+    async def one(tools: ListedTools, number: int) -> str:
+        async with tools.opened(f"c{number}") as toolbox:
+            assert await toolbox.state() == {"notes": {}}
+            await done(toolbox, "add_note", title=f"n{number}")
+            await asyncio.sleep(0.01)
+            assert await toolbox.state() == {"notes": {f"n{number}": {"text": ""}}}
+            return await said(toolbox, "pid")
+
+    async def what(tools: ListedTools) -> None:
+        served = set(await asyncio.gather(*[one(tools, number) for number in range(20)]))
+        assert len(served) == 1
+        pids.extend(map(int, served))
+        async with tools.opened("x") as toolbox, tools.opened("y") as beside:
+            assert "exit status 7" in await said(toolbox, "die")
+            assert "exit status 7" in await said(beside, "pid")  # what it had done there is lost
+        pids.append(int(await one(tools, 1)))
+        async with tools.opened("z") as toolbox:
+            call = asyncio.create_task(said(toolbox, "hang"))
+            await asyncio.sleep(0.1)
+            call.cancel()
+        assert int(await one(tools, 2)) == pids[-1]  # who is cancelled disturbs nobody else
+        async with tools.opened("z") as toolbox:
+            assert "did not answer block within 2 s" in await said(toolbox, "block")
+        pids.append(int(await one(tools, 3)))  # the one that answers nobody any more has been replaced
+        assert len(set(pids)) == 3
+
+    use(f"mcp:{real_server(tmp_path, 'shared')}", what, timeout=2)
+    assert all(map(ends_soon, pids))
+
+
+@pytest.fixture
+def over_http(tmp_path: Path) -> Iterator[str]:
+    port = free_port()
+    command = [sys.executable, str(tmp_path / "notes_server.py"), "http", str(port)]
+    real_server(tmp_path)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    try:
+        while line := process.stderr.readline():
+            if b"running on" in line:
+                break
+        yield f"127.0.0.1:{port}/mcp"
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+def test_over_http_a_conversation_has_a_session_of_its_own(over_http: str) -> None:
+    async def what(tools: ListedTools) -> None:
+        assert tools.label == f"mcp:http://…@{over_http}?token=…"
+        async with tools.opened("a") as one, tools.opened("b") as other:
+            assert await done(one, "add_note", title="milk") == Result("added milk")
+            assert await other.state() == {"notes": {"milk": {"text": ""}}}  # this server keeps nothing apart
+            assert (await done(one, "big")).text.endswith("these are the first 1,048,576]")
+            gone = await said(one, "die")
+            assert gone.startswith(f"no reply: the tool server http://…@{over_http}?token=… did not answer die: ")
+            assert "nobody answers there" in await said(other, "pid")
+        for number in range(4):
+            with pytest.raises(NoReply, match="nobody answers there") as error:
+                async with tools.opened("c"):
+                    pass
+            assert error.value.hopeless is (number == 3)
+
+    use(f"mcp:http://me:passw0rd@{over_http}?token=s3cr3tt0ken", what)
+    assert refusal(f"mcp:http://me:passw0rd@{over_http}?token=s3cr3tt0ken") == (
+        f"the tool server http://…@{over_http}?token=… cannot be used: nobody answers there"
+    )
+
+
+FAULTS = {
+    "garbage without end": ("def act(_):\n while True: os.write(1, b'garbage\\n' * 1000)", "it wrote without end and answered nothing"),
+    "notifications without end": (
+        "NOISE = {'jsonrpc': '2.0', 'method': 'notifications/message', 'params': {'level': 'info', 'data': 'x' * 60000}}\n"
+        "def act(_):\n while True: write(NOISE)",
+        "it wrote without end and answered nothing",
+    ),
+    "a line without end": ("def act(_):\n while True: os.write(1, b'x' * 65536)", "it wrote a line of more than 16 MB"),
+    "closed output": ("def act(_):\n os.close(1)\n time.sleep(100)", "it closed its output"),
+    "killed": ("def act(_): os.kill(os.getpid(), 9)", "it was ended by signal 9 (Killed)"),
+    "not JSON": ("def act(_): print('{oops', flush=True)", "did not answer act within 1 s; it wrote '{oops' to its standard output"),
+    "no result": ("def act(_): answer({'content': 'x'})", "answered act with what is no answer: "),
+    "internal error": ("def act(_): fail(-32603, 'out of order')", "failed at act: 'out of order'"),
+}
+
+
+@pytest.mark.usefixtures("_short_moments")
+@pytest.mark.parametrize(("code", "expected"), FAULTS.values(), ids=FAULTS)
+def test_what_a_server_does_wrong_is_no_reply(tmp_path: Path, code: str, expected: str) -> None:
+    first, second = acted(raw_server(tmp_path, code), timeout=1 if "JSON" in expected or "oops" in expected else 10, times=2)
+    assert first.startswith("no reply: the tool server raw_0.py ")
+    assert expected in first
+    assert expected in second  # and a conversation after it has a server of its own
+
+
+def test_an_error_that_a_server_answers_with_is_the_agents_to_deal_with(tmp_path: Path) -> None:
+    assert acted(raw_server(tmp_path, "def act(_): fail(-32602, 'unknown ticket')")) == ["unknown ticket"]
+
+
+def test_a_line_that_is_no_message_is_passed_over(tmp_path: Path) -> None:
+    assert acted(raw_server(tmp_path, "print('starting …', flush=True)\ndef act(_): print('working'); text('fine')")) == ["fine"]
+
+
+BEGINNINGS = {
+    "no program": ("mcp:nosuchprogram --token s3cr3tt0ken", "there is no program called 'nosuchprogram' for the tool server"),
+    "ends": ("mcp:{raw}", "the tool server raw_0.py cannot be used: it ended with exit status 3; its last words: 'no licence'"),
+    "no MCP": ("mcp:cat", "the tool server cat cannot be used: it does not speak MCP"),
+    "no tools": ("mcp:{empty}", "the tool server raw_1.py has no tools"),
+    "nobody there": ("mcp:http://127.0.0.1:1/mcp", "the tool server http://127.0.0.1:1/mcp cannot be used: nobody answers there"),
+    "no address": ("mcp:http://host:x/mcp", "the address of mcp: has a port that is no number from 1 to 65535"),
+    "no command": ("mcp:'python", "the command of mcp: cannot be read: no closing quotation"),
+}
+
+
+@pytest.mark.usefixtures("_short_moments")
+@pytest.mark.parametrize(("spec", "expected"), BEGINNINGS.values(), ids=BEGINNINGS)
+def test_a_server_that_cannot_be_used_is_found_out_before_anything_begins(tmp_path: Path, spec: str, expected: str) -> None:
+    raw = raw_server(tmp_path, "print('no licence', file=sys.stderr)\nsys.exit(3)")
+    refused = refusal(spec.format(raw=raw, empty=raw_server(tmp_path, "TOOLS = []")))
+    assert refused.startswith(expected)
+    assert "s3cr3t" not in refused
+
+
+@pytest.mark.usefixtures("_short_moments")
+def test_a_server_that_never_begins_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "LEAST_PATIENCE", 0.5)
+    command = raw_server(tmp_path, "print('waiting for a licence', file=sys.stderr)\ntime.sleep(100)")
+    with pytest.raises(BadInput, match="did not begin to speak MCP within 0.5 s; its last words: 'waiting for a licence'"):
+        use(f"mcp:{command}", lambda tools: asyncio.sleep(0), timeout=0.5)
+
+
+HANGING = """
+child = subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(100)'])
+open('pids', 'w').write(f'{os.getpid()} {child.pid}')
+def act(_): time.sleep(100)
+"""
+
+
+@pytest.mark.usefixtures("_short_moments")
+def test_a_conversation_that_is_cancelled_leaves_no_process_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    async def what(tools: ListedTools) -> None:
+        async def talk() -> None:
+            async with tools.opened("a") as toolbox:
+                await done(toolbox, "act")
+
+        task = asyncio.create_task(talk())
+        await asyncio.sleep(0.2)
+        task.cancel()
+        began = time.monotonic()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert time.monotonic() - began < 2
+
+    use(f"mcp:{raw_server(tmp_path, HANGING)}", what)
+    assert all(ends_soon(int(pid)) for pid in (tmp_path / "pids").read_text(encoding="utf-8").split())
+
+
+PROGRAM = """
+import asyncio, sys
+from callmark.simulation.toolboxes import open_tools
+from callmark.types import Call
+
+async def main():
+    async with open_tools([sys.argv[1]]) as tools, tools.opened("a") as toolbox:
+        print("open", flush=True)
+        await toolbox.call(Call("act"))
+
+asyncio.run(main())
+"""
+
+
+def test_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
+    command = raw_server(tmp_path, HANGING)
+    program = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, f"mcp:{command}"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ
+    )
+    assert program.stdout is not None
+    assert program.stdout.readline() == b"open\n"
+    time.sleep(0.2)
+    program.send_signal(signal.SIGINT)
+    _, errors = program.communicate(timeout=10)
+    assert errors.strip().endswith(b"KeyboardInterrupt")
+    assert all(ends_soon(int(pid)) for pid in (tmp_path / "pids").read_text(encoding="utf-8").split())

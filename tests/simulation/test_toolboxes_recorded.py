@@ -1,0 +1,149 @@
+"""Results that were recorded, given again; and several sources as one."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callmark.errors import BadInput
+from callmark.models.keys import Keys
+from callmark.simulation.talk import Result
+from callmark.simulation.toolboxes import open_tools
+from callmark.simulation.toolboxes.recorded import RecordedToolbox
+from callmark.types import Call
+
+WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "weather",
+        "description": "",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer", "default": 1}}},
+    },
+}
+
+
+def row(*calls: tuple[dict[str, Any], str], tools: list[Any] | None = None) -> str:
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "?"}]
+    for number, (arguments, result) in enumerate(calls):
+        call = {"id": f"c{number}", "type": "function", "function": {"name": "weather", "arguments": json.dumps(arguments)}}
+        messages += [{"role": "assistant", "tool_calls": [call]}, {"role": "tool", "tool_call_id": f"c{number}", "content": result}]
+    return json.dumps({"messages": messages, "tools": [WEATHER] if tools is None else tools})
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> str:
+    path = tmp_path / "talks.jsonl"
+    rows = [
+        row(({"city": "Oslo"}, "rain"), ({"city": "Rome"}, "sun")),
+        row(({"city": "Oslo", "days": 1}, "snow"), ({"city": "Oslo", "days": 2}, "fog")),
+    ]
+    path.write_text("\n".join(rows), encoding="utf-8")
+    return f"recorded:{path}"
+
+
+def test_the_kth_call_gives_the_kth_result_and_then_the_last_again(recorded: str) -> None:
+    made: list[tuple[dict[str, Any], Result]] = [
+        ({"city": "Oslo"}, Result("rain")),
+        ({"city": "Oslo", "days": "2"}, Result("fog")),
+        ({"city": " Oslo ", "days": 1.0}, Result("snow")),
+        ({"city": "Oslo"}, Result("snow")),
+        ({"city": "Paris"}, Result("No result was recorded for this call.", is_error=True)),
+        ({"city": "oslo"}, Result("No result was recorded for this call.", is_error=True)),
+        ({"city": "Rome"}, Result("sun")),
+    ]
+
+    async def run() -> None:
+        async with open_tools([recorded]) as tools:
+            assert tools.label == "recorded:talks.jsonl"
+            assert [tool.name for tool in tools.tools] == ["weather"]
+            for _ in range(2):  # each conversation begins at the first
+                async with tools.opened("a") as toolbox:
+                    for arguments, expected in made:
+                        assert await toolbox.call(Call("weather", arguments)) == expected
+                    assert (await toolbox.call(Call("wether"))).is_error
+                    assert isinstance(toolbox, RecordedToolbox)
+                    assert toolbox.misses == 2
+                    assert await toolbox.state() is None
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (row(({"city": "Oslo"}, "rain"), tools=[]), "has no tools in it"),
+        (row(), "has no result of any call in it"),
+        ("", "is empty"),
+    ],
+)
+def test_a_file_without_tools_or_results_is_refused(tmp_path: Path, text: str, expected: str) -> None:
+    path = tmp_path / "talks.jsonl"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(BadInput, match=expected):
+        open_tools([f"recorded:{path}"])
+
+
+DESK = "class Desk:\n  def close(self): self.closed = True\n  def state(self): return {'desks': {'1': vars(self)}, 'same': {}}\n"
+
+
+def test_several_sources_are_one_toolbox(recorded: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in ("joined_desk_a", "joined_desk_b"):
+        (tmp_path / f"{name}.py").write_text(DESK.replace("close(", f"close_{name[-1]}("), encoding="utf-8")
+
+    async def run() -> None:
+        async with open_tools([recorded, "python:joined_desk_a:Desk", "python:joined_desk_b:Desk"]) as tools:
+            assert tools.label == "recorded:talks.jsonl + python:joined_desk_a:Desk + python:joined_desk_b:Desk"
+            async with tools.opened("a") as toolbox:
+                assert [tool.name for tool in toolbox.tools] == ["weather", "close_a", "close_b"]
+                assert await toolbox.call(Call("weather", {"city": "Rome"})) == Result("sun")
+                assert await toolbox.call(Call("close_b")) == Result("")
+                assert await toolbox.state() == {
+                    "desks": {"1": {}},
+                    "same": {},
+                    "python:joined_desk_b:Desk/desks": {"1": {"closed": True}},
+                    "python:joined_desk_b:Desk/same": {},
+                }
+                assert (await toolbox.call(Call("closed"))).is_error
+
+    asyncio.run(run())
+
+
+def test_the_same_name_twice_is_refused(recorded: str) -> None:
+    async def run() -> None:
+        async with open_tools([recorded, recorded]):
+            pass
+
+    with pytest.raises(BadInput, match=r"there are two tools called weather, in recorded:talks.jsonl and in recorded:talks.jsonl"):
+        asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("specs", "expected"),
+    [
+        ([], "no tools are named"),
+        ([""], "an empty text names no tools"),
+        (["mcp:"], "mcp: alone names no tools, mcp:'python server.py' was expected"),
+        (["python"], "python alone names no tools, python:my_tools was expected"),
+        (["recorded: "], "recorded: alone names no tools, recorded:train.jsonl was expected"),
+        (["recorded:nosuch.jsonl"], "there is no file nosuch.jsonl"),
+        (["pyton:x"], "there is no kind of tools called 'pyton'. Did you mean python?"),
+        (["server.py"], "server.py names no tools"),
+        (
+            ["http://me:passw0rd@localhost/mcp?key=s3cr3tt0ken"],
+            "http://…@localhost/mcp?… is an address, a tool server's has mcp: before it: mcp:http://localhost:8000/mcp",
+        ),
+    ],
+)
+def test_what_names_no_tools_is_refused_with_an_example(specs: list[str], expected: str) -> None:
+    with pytest.raises(BadInput) as error:
+        open_tools(specs, keys=Keys())
+    assert str(error.value) == expected
+
+
+def test_a_time_out_must_be_more_than_nothing(recorded: str) -> None:
+    with pytest.raises(BadInput, match="more than 0 was expected"):
+        open_tools([recorded], timeout=0)

@@ -1,0 +1,93 @@
+"""What a user makes of a read-back: other words are no mistake, another value is."""
+
+import pytest
+
+from callmark.simulation.users.read_back import is_said, same, wrong_in
+from callmark.simulation.users.tasks import tasks_of
+from tests.simulation.desks import action_item, scenario, ticket
+
+TICKET, ITEM = tasks_of(scenario(ticket(says={"department_code": "the people in computing"}), action_item()))
+
+
+def wrong(text: str) -> dict[str, str]:
+    slots = {**ITEM.slots, **TICKET.slots}
+    return wrong_in(text, slots, {name: slot.text for name, slot in slots.items()}, besides=list(ITEM.slots.values()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Title: Server performance degradation\nPriority: Critical\nDepartment: IT\nDue: 2025-05-10. Correct?",
+        "**Priority:** critical | **Department:** Information Technology (IT)",
+        "| Field | Value |\n| Priority | Critical |\n| Due date | 10 May 2025 |",
+        "I'll open a Critical priority ticket for IT titled 'Server performance degradation', okay?",
+        "Department: the computing people, priority level: Critical, assigned to: John Smith",
+        "The due date is May 10, 2025 and it is assigned to John Smith.",
+        "Title: Increase server memory allocation. Is that right?",
+        "Is the priority right?",
+        "Shall I set the priority to what you said?",
+        "Department: Info Tech. Shall I go on?",
+        "Workflow: expedited\nStatus: new",
+        "The title is fine. The priority is important to us. Shall I?",
+        "",
+        "🎉" * 1000,
+    ],
+)
+def test_what_is_right_or_not_said_is_not_called_wrong(text: str) -> None:
+    assert wrong(text) == {}
+
+
+@pytest.mark.parametrize(
+    "text, found",
+    [
+        ("Priority: High. Correct?", {"priority": "High"}),
+        ("- **Priority**: High\n- **Department**: HR", {"priority": "High", "department_code": "HR"}),
+        ("priority = low; department = FIN", {"priority": "low", "department_code": "FIN"}),
+        ("| Priority | Low |", {"priority": "Low"}),
+        ("I'll open a High priority ticket. Okay?", {"priority": "high"}),
+        ("The priority is High, right?", {"priority": "High"}),
+        ("Priority set to Medium. Shall I save it?", {"priority": "Medium"}),
+        ("Title: Printer is broken. Submit?", {"title": "Printer is broken"}),
+        ("Assigned to: Mary Jones", {"assigned_to": "Mary Jones"}),
+        ("It is due by 2025-06-01. Correct?", {"due_date": "2025-06-01"}),
+        ("Due date: 11 May 2025", {"due_date": "11 May 2025"}),
+        ("Due date: (none)", {"due_date": ""}),
+        ("Workflow type: Standard", {"workflow_type": "Standard"}),
+    ],
+)
+def test_another_value_in_its_place_is_wrong(text: str, found: dict[str, str]) -> None:
+    assert wrong(text) == found
+
+
+@pytest.mark.parametrize(
+    "value, said, alike",
+    [
+        ("IT", "Information Technology", True),
+        ("FAC", "Facilities", True),
+        ("HR", "Human Resources", True),
+        ("HR", "Finance", False),
+        ("2025-05-10", "10 May 2025", True),
+        ("2025-05-10", "May 11, 2025", False),
+        ("High", "high priority", True),
+        ("High", "higher", False),
+        ("John Smith", "Mr John Smith", True),
+        ("John Smith", "John Smythe", False),
+        ("2", "two", False),
+    ],
+)
+def test_the_same_in_other_words(value: str, said: str, alike: bool) -> None:
+    assert same(value, said) is alike
+
+
+@pytest.mark.parametrize(
+    "text, value, said",
+    [
+        ("it is slow", "IT", False),
+        ("for IT.", "IT", True),
+        ("Our server performance degradation again", "Server performance degradation", True),
+        ("until 10 May 2025", "2025-05-10", True),
+        ("server", "Server performance degradation", False),
+    ],
+)
+def test_whether_a_value_was_said(text: str, value: str, said: bool) -> None:
+    assert is_said(text, value) is said
