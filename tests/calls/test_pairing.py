@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callmark.calls.pairing import Pairing, assign, compare, pair
+from callmark.calls.pairing import Pairing, assign, by_similar, compare, pair
 from callmark.types import Call
 from tests.rows import made
 
@@ -40,6 +40,19 @@ def test_what_equals_being_left_out_counts_on_neither_side() -> None:
     found = compare({"n": 10}, {"t": None}, parameters=schema)
     assert (found.agree, found.expected, found.made, found.named) == (0, 0, 0, 0)
     assert found.all_agree
+
+
+values = st.sampled_from(["a b", "A  b.", "ab", "true", "None", 1, "1", True, None, ["a"], ["A."], {"$optional": "a b"}, {"$any": True}])
+some_arguments = st.dictionaries(st.sampled_from("abcd"), values)
+
+
+@pytest.mark.laws
+@given(some_arguments, some_arguments, st.sampled_from([None, {"properties": {"a": {"type": "string", "default": "ab"}, "b": {}}}]))
+def test_what_is_similar_follows_from_what_is_exact(
+    expected: dict[str, Any], actual: dict[str, Any], parameters: dict[str, Any] | None
+) -> None:
+    found = by_similar(compare(expected, actual, parameters=parameters), expected, actual)
+    assert found == compare(expected, actual, rule="similar", parameters=parameters)
 
 
 def indexes(pairing: Pairing) -> list[tuple[int, int]]:

@@ -1,8 +1,10 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from callmark.calls.provenance import origins
+from callmark.calls.provenance import Sources, origins, plainly_nowhere
 from callmark.types import Call, Message, Tool
 
 
@@ -157,3 +159,36 @@ def test_a_megabyte_is_searched_in_bounded_time() -> None:
 )
 def test_a_text_that_repeats_itself_is_searched_to_its_end(value: str, text: str, paths: list[str]) -> None:
     assert invented(value, said(text)) == paths
+
+
+@pytest.mark.parametrize(
+    "value, text, role, expected",
+    [
+        ("#W0012345", "order 12345", "user", True),
+        ("ann_815@example.com", "I am ann, 8-15", "tool", True),
+        ("#W0012345", "it is x0012345y", "user", False),  # for the longer way to tell
+        ("#W0012345", "it is #W0012345", "assistant", True),
+        ("#W001", '{"id": "#W\\u0030\\u0030\\u0031"}', "tool", False),
+        ("815", "nothing", "user", False),  # a number, in whatever spelling
+        ("2025-05-10", "May 10, 2025", "user", False),
+        ("May 10, 2025", "2025-05-10", "user", False),
+        ("x12", "nothing", "user", False),
+        (815, "nothing", "user", False),
+    ],
+)
+def test_some_values_plainly_stand_nowhere(value: str | int, text: str, role: str, expected: bool) -> None:
+    assert plainly_nowhere(value, [said(text, role)]) is expected
+
+
+words = st.text(st.sampled_from('aB#-_. 0129\\"\u0661'), max_size=12)
+
+
+@pytest.mark.laws
+@given(words, st.lists(st.builds(Message, st.sampled_from(["user", "tool", "assistant"]), words | words.map("x{}y 2025-05-10".format))))
+def test_what_plainly_stands_nowhere_is_not_found(value: str, messages: list[Message]) -> None:
+    if plainly_nowhere(value, messages):
+        assert Sources(messages).find(value) is None
+
+
+def test_a_megabyte_of_digits_is_told_apart_in_bounded_time() -> None:
+    assert not plainly_nowhere(f"#{'1' * 1_000_000} ", [said("1")])

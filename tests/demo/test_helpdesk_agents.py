@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from callmark.calls.sequence import read_pattern
 from callmark.demo import helpdesk
 from callmark.demo.helpdesk import tools
 from callmark.demo.helpdesk.agents import FAULTS, careful, faults_for, sloppy
@@ -17,6 +16,7 @@ from callmark.demo.helpdesk.days import day_in
 from callmark.demo.helpdesk.desk import Desk
 from callmark.demo.helpdesk.values import read_change, read_values
 from callmark.demo.helpdesk.wishes import query_in, wishes_in
+from callmark.grading.policy_rules import read_rules
 from tests.demo.test_helpdesk_desk import ITEM, TICKET
 
 OFFERED: list[dict[str, Any]] = [
@@ -318,6 +318,13 @@ def test_each_fault_of_the_sloppy_agent_shows(fault: str) -> None:
     assert shows[fault]
 
 
+def test_the_sloppy_agent_gets_through_every_kind_of_conversation() -> None:
+    lines = ["set its priority to High", "yes", "close TKT-1005", "yes", "list the action items of TKT-1005", "add an action item"]
+    for number in range(30):
+        done = talk([f"Hello {number}, look up TKT-1002", *lines, *ITEM_LINES, "That's all, goodbye"], sloppy)
+        assert "Goodbye" in done.said[-1]
+
+
 CHOICES = {
     "department_code": {words.casefold(): department.code for department in DEPARTMENTS for words in (department.code, department.name)},
     "priority": {priority.name.casefold(): priority.name for priority in PRIORITIES},
@@ -433,12 +440,5 @@ def test_what_to_look_for_is_understood(said: str, query: str) -> None:
 
 
 def test_the_policy_can_be_read() -> None:
-    rules = yaml.safe_load((Path(helpdesk.__file__).parent / "policy.yaml").read_text())["rules"]
-    assert len({rule["id"] for rule in rules}) == len(rules)
-    for rule in rules:
-        (kind,) = set(rule) - {"id", "says"}
-        what = rule[kind]
-        patterns = [what["first"], what["then"]] if kind == "before" else [what["calls"]] if kind == "at_most" else [what]
-        for pattern in patterns:
-            for step in [pattern] if isinstance(pattern, str) else pattern:
-                assert len(read_pattern(step).steps) == 1
+    rules = read_rules(yaml.safe_load((Path(helpdesk.__file__).parent / "policy.yaml").read_text()))
+    assert {rule.kind for rule in rules} == {"before", "confirmed", "once_per_confirmation", "never", "at_most"}

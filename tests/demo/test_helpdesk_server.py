@@ -4,8 +4,8 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -32,10 +32,44 @@ CALLS: list[tuple[str, dict[str, str]]] = [
 ]
 
 
-def stdio() -> Any:
-    from mcp import StdioServerParameters
+class Seen(NamedTuple):
+    """What a client saw in one session: it made every call of CALLS, then had fifty conversations at once."""
 
-    return StdioServerParameters(command=COMMAND[0], args=COMMAND[1:])
+    capabilities: Any
+    tools: dict[str, Any]
+    results: list[tuple[bool, str]]
+    refusal: tuple[bool, str]
+    conversations: dict[str, tuple[dict[str, Any], dict[str, Any]]]
+    untouched: dict[str, Any]
+
+
+async def look(server: Any) -> Seen:
+    from mcp import Client
+
+    async with Client(server) as client:
+
+        async def call(name: str, arguments: dict[str, str], conversation: str) -> tuple[bool, str]:
+            meta: Any = {CONVERSATION: conversation}
+            result = await client.call_tool(name, dict(arguments), meta=meta)
+            return result.is_error, getattr(result.content[0], "text", "")
+
+        async def state(meta: Any) -> dict[str, Any]:
+            read: dict[str, Any] = json.loads(getattr((await client.read_resource(STATE, meta=meta)).contents[0], "text", ""))
+            return read
+
+        async def converse(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+            _, made = await call(tools.CREATE_TICKET, {**TICKET, "title": f"Ticket of {name}"}, name)
+            return json.loads(made), await state({CONVERSATION: name})
+
+        names = [f"conversation {number}" for number in range(50)]
+        return Seen(
+            client.server_capabilities,
+            {tool.name: tool.input_schema for tool in (await client.list_tools()).tools},
+            [await call(name, arguments, "all tools") for name, arguments in CALLS],
+            await call(tools.GET_TICKET, {"ticket_id": "TKT-9"}, "all tools"),
+            dict(zip(names, await asyncio.gather(*map(converse, names)), strict=True)),
+            await state(None),
+        )
 
 
 @pytest.fixture(scope="module")
@@ -49,57 +83,29 @@ def url() -> Iterator[str]:
             server.wait(10)
 
 
-@pytest.fixture(params=["stdio", "http"])
-def server(request: pytest.FixtureRequest) -> Callable[[], Any]:
-    if request.param == "stdio":
-        return stdio
-    address: str = request.getfixturevalue("url")
-    return lambda: address
+@pytest.fixture(scope="module", params=["stdio", "http"])
+def seen(request: pytest.FixtureRequest) -> Seen:
+    from mcp import StdioServerParameters
+
+    over_stdio = StdioServerParameters(command=COMMAND[0], args=COMMAND[1:])
+    return asyncio.run(look(over_stdio if request.param == "stdio" else request.getfixturevalue("url")))
 
 
-def test_the_sdks_own_client_lists_and_calls_every_tool(server: Callable[[], Any]) -> None:
-    from mcp import Client
-
-    async def use() -> None:
-        meta: Any = {CONVERSATION: "all tools"}
-        async with Client(server()) as client:
-            extensions = client.server_capabilities.extensions
-            assert extensions is not None
-            assert EXTENSION in extensions
-            listed = (await client.list_tools()).tools
-            assert {tool.name: tool.input_schema for tool in listed} == {tool.name: tool.parameters for tool in tools.TOOLS}
-            assert {name for name, _ in CALLS} == {tool.name for tool in listed}
-            for name, arguments in CALLS:
-                result = await client.call_tool(name, dict(arguments), meta=meta)
-                assert not result.is_error, (name, result.content)
-            refused = await client.call_tool(tools.GET_TICKET, {"ticket_id": "TKT-9"}, meta=meta)
-            assert refused.is_error
-            assert getattr(refused.content[0], "text", "").startswith("there is no ticket 'TKT-9'")
-
-    asyncio.run(use())
+def test_the_sdks_own_client_lists_and_calls_every_tool(seen: Seen) -> None:
+    assert seen.tools == {tool.name: tool.parameters for tool in tools.TOOLS}
+    assert {name for name, _ in CALLS} == set(seen.tools)
+    assert [text for is_error, text in seen.results if is_error] == []
+    assert json.loads(seen.results[-1][1])["status"] == "Closed"
+    assert seen.refusal == (True, "there is no ticket 'TKT-9', an id such as TKT-1001 was expected")
 
 
-def test_conversations_are_kept_apart_and_their_states_can_be_read(server: Callable[[], Any]) -> None:
-    from mcp import Client
-
-    async def use() -> None:
-        async with Client(server()) as client:
-
-            async def ticket_of(name: str) -> tuple[str, dict[str, Any]]:
-                meta: Any = {CONVERSATION: name}
-                made = await client.call_tool(tools.CREATE_TICKET, {**TICKET, "title": f"Ticket of {name}"}, meta=meta)
-                state = await client.read_resource(STATE, meta=meta)
-                return getattr(made.content[0], "text", ""), json.loads(getattr(state.contents[0], "text", ""))
-
-            names = [f"conversation {number}" for number in range(50)]
-            for name, (made, state) in zip(names, await asyncio.gather(*map(ticket_of, names)), strict=True):
-                assert json.loads(made)["ticket_id"] == "TKT-1041"
-                assert list(state["tickets"])[-1] == "TKT-1041"
-                assert state["tickets"]["TKT-1041"] == {**TICKET, "title": f"Ticket of {name}", "status": "Open"}
-            untouched = await client.read_resource(STATE)
-            assert json.loads(getattr(untouched.contents[0], "text", "")) == Desk(7).state()
-
-    asyncio.run(use())
+def test_conversations_are_kept_apart_and_their_states_can_be_read(seen: Seen) -> None:
+    assert EXTENSION in seen.capabilities.extensions
+    assert len(seen.conversations) == 50
+    for name, (made, state) in seen.conversations.items():
+        assert made["ticket_id"] == list(state["tickets"])[-1] == "TKT-1041"
+        assert state["tickets"]["TKT-1041"] == {**TICKET, "title": f"Ticket of {name}", "status": "Open"}
+    assert seen.untouched == Desk(7).state()
 
 
 def test_the_conversation_that_has_been_idle_for_longest_is_forgotten_first() -> None:

@@ -27,12 +27,12 @@ _UNKNOWN = -1  # the band of what has none
 _SOON = 2  # the first band of positions goes to 2 ** 2
 _MOST_ALIKE = 10_000  # kinds of grades that are counted before they are added up
 
-_Sums = list[float]  # how many, and the sum of each metric
+_Sums = dict[str, tuple[int, float]]  # of each metric, how many and their sum; under "" how many there are
 _Name = TypeVar("_Name", str, int)
 
 
 class Part(Struct, frozen=True):
-    """Some of the scored grades: what they have in common, how many they are, the mean of each metric."""
+    """Some of the scored grades: what they have in common, how many they are, the mean of each metric that any of them has."""
 
     name: str
     n: int
@@ -57,16 +57,15 @@ class Distribution(Struct, frozen=True):
 
 
 class BreakdownTally:
-    """Takes grades one by one. All grades of a run have the same metrics in the same order.
+    """Takes grades one by one.
 
     A case with several expected calls is under the first of them, one with none under "(no call)"; where an alternative counted, its
     calls are the expected ones. Of tools and scenario types the first 10,000 are told apart, the others are under "…".
     """
 
     def __init__(self) -> None:
-        self._metrics: tuple[str, ...] = ()
         # most grades of a run are like many others: these are counted first, and added up when there are too many kinds
-        self._alike: dict[tuple[str, str, int, int, tuple[float, ...]], int] = {}
+        self._alike: dict[tuple[str, str, int, int, tuple[str, ...], tuple[float, ...]], int] = {}
         self._tools: dict[str, _Sums] = {}
         self._types: dict[str, _Sums] = {}
         self._positions: dict[int, _Sums] = {}
@@ -76,10 +75,9 @@ class BreakdownTally:
         """Count one grade; an error is left out."""
         if grade.error:
             return
-        if not self._metrics:
-            self._metrics = tuple(grade.metrics)
         tool = (grade.expected[0] or NO_NAME) if grade.expected else NO_CALL
-        key = (tool, grade.scenario_type, _position(grade.message), _length(grade.prompt), tuple(grade.metrics.values()))
+        metrics = grade.metrics
+        key = (tool, grade.scenario_type, _position(grade.message), _length(grade.prompt), tuple(metrics), tuple(metrics.values()))
         self._alike[key] = self._alike.get(key, 0) + 1
         if len(self._alike) >= _MOST_ALIKE:
             self._add_up()
@@ -95,8 +93,8 @@ class BreakdownTally:
         )
 
     def _add_up(self) -> None:
-        for (tool, scenario_type, position, length, values), times in self._alike.items():
-            sums = [float(times), *[times * value for value in values]]
+        for (tool, scenario_type, position, length, metrics, values), times in self._alike.items():
+            sums = {"": (times, 0.0), **{metric: (times, times * value) for metric, value in zip(metrics, values, strict=True)}}
             _put(self._tools, bounded(self._tools, tool), sums)
             _put(self._types, bounded(self._types, scenario_type or NO_SCENARIO_TYPE), sums)
             _put(self._positions, position, sums)
@@ -104,12 +102,11 @@ class BreakdownTally:
         self._alike.clear()
 
     def _largest_first(self, found: Mapping[str, _Sums]) -> list[Part]:
-        ordered = sorted(found.items(), key=lambda item: (item[0] == OTHERS, -item[1][0], item[0]))
+        ordered = sorted(found.items(), key=lambda item: (item[0] == OTHERS, -item[1][""][0], item[0]))
         return [self._part(name, sums) for name, sums in ordered]
 
     def _part(self, name: str, sums: _Sums) -> Part:
-        n = int(sums[0])
-        return Part(name, n, {metric: total / n for metric, total in zip(self._metrics, sums[1:], strict=True)})
+        return Part(name, sums[""][0], {metric: total / n for metric, (n, total) in sums.items() if metric})
 
 
 class ScoreTally:
@@ -155,8 +152,10 @@ def _rank(percent: int, n: int) -> int:
 
 
 def _put(found: dict[_Name, _Sums], name: _Name, sums: _Sums) -> None:
-    known = found.get(name)
-    found[name] = sums if known is None else [total + more for total, more in zip(known, sums, strict=True)]
+    known = found.setdefault(name, {})
+    for metric, (n, total) in sums.items():
+        before = known.get(metric, (0, 0.0))
+        known[metric] = (before[0] + n, before[1] + total)
 
 
 def _unknown_last(band: int) -> tuple[bool, int]:

@@ -8,27 +8,32 @@ from array import array
 from collections import Counter
 from operator import add
 
+Names = tuple[str, ...]
+Sums = tuple[float, ...]
+Cluster = tuple[tuple[Names, Sums], ...]  # for each set of names that its values come under, their sums
+
 
 class ClusterTally:
-    """Takes values one by one, as many each time."""
+    """Takes values one by one, each time those of some names; mostly of the same."""
 
     def __init__(self) -> None:
         self._name: str | None = None
-        self._sums: tuple[float, ...] = ()
+        self._names: Names = ()
+        self._sums: Sums = ()
         self._hashes = array("q")
         self._kinds = array("q")  # places in `_known`
-        self._known: dict[tuple[float, ...], int] = {}
+        self._known: dict[tuple[Names, Sums], int] = {}
 
-    def add(self, cluster: str, values: tuple[float, ...]) -> None:
+    def add(self, cluster: str, names: Names, values: Sums) -> None:
         """Add these values to those of the cluster."""
-        if cluster == self._name:
+        if cluster == self._name and names == self._names:
             self._sums = tuple(map(add, self._sums, values))
         else:
             self._end()
-            self._name, self._sums = cluster, values
+            self._name, self._names, self._sums = cluster, names, values
 
-    def sums(self) -> Counter[tuple[float, ...]]:
-        """The sums of the clusters, and how many have these; nothing where no value was added."""
+    def clusters(self) -> Counter[Cluster]:
+        """The clusters, and how many are alike; nothing where no value was added."""
         self._end()
         if not self._hashes:
             return Counter()
@@ -39,15 +44,18 @@ class ClusterTally:
         begins = numpy.flatnonzero(numpy.diff(hashes[order], prepend=~hashes[order[:1]]))  # of the stretches of one cluster
         lengths = numpy.diff(begins, append=len(order))
         alone = numpy.bincount(kinds[order[begins[lengths == 1]]], minlength=len(known))
-        found = Counter({sums: times for sums, times in zip(known, alone.tolist(), strict=True) if times})
+        found: Counter[Cluster] = Counter({(kind,): times for kind, times in zip(known, alone.tolist(), strict=True) if times})
         several = numpy.flatnonzero(lengths > 1)
         for place in several[numpy.argsort(order[begins[several]])].tolist():  # as they first came: hashes are others in every process
-            stretches = kinds[order[begins[place] : begins[place] + lengths[place]]].tolist()
-            found[tuple(map(sum, zip(*[known[kind] for kind in stretches], strict=True)))] += 1
+            together: dict[Names, Sums] = {}
+            for kind in kinds[order[begins[place] : begins[place] + lengths[place]]].tolist():
+                names, sums = known[kind]
+                together[names] = tuple(map(add, together[names], sums)) if names in together else sums
+            found[tuple(together.items())] += 1
         return found
 
     def _end(self) -> None:
         if self._name is not None:
             self._hashes.append(hash(self._name))
-            self._kinds.append(self._known.setdefault(self._sums, len(self._known)))
+            self._kinds.append(self._known.setdefault((self._names, self._sums), len(self._known)))
             self._name = None

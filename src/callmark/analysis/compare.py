@@ -9,8 +9,8 @@ what differs.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence, Set
-from operator import attrgetter, sub
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from operator import attrgetter
 from statistics import fmean
 from typing import TypeVar
 
@@ -97,12 +97,13 @@ class Comparison(Struct, frozen=True):
 
 
 class _Trial(Struct, frozen=True, gc=False):
-    """What is kept of a grade: the values in the order of the run's metrics, the names that were expected, what each of them is credited
-    with, and the kinds of faults.
+    """What is kept of a grade: its metrics and their values, the names that were expected, what each of them is credited with, and the
+    kinds of faults.
     """
 
     trial: int
     alternative: int
+    metrics: tuple[str, ...]
     values: tuple[float, ...]
     names: tuple[str, ...]
     credits: tuple[float, ...]
@@ -115,7 +116,8 @@ class _Run:
     def __init__(self, grades: Iterable[Graded], counted: Collection[str]) -> None:
         self.cases: dict[str, tuple[_Trial, ...]] = {}
         self.conversations: dict[str, str] = {}
-        self.metrics: tuple[str, ...] = ()
+        self.metrics: dict[str, None] = {}  # that any of the grades has
+        self.shapes: dict[tuple[str, ...], tuple[str, ...]] = {}  # the metrics that grades have together
         suites = frozenset(counted)
         trials: dict[_Trial, _Trial] = {}  # most are like another, and then they are kept once
         names: dict[str, str] = {}
@@ -124,8 +126,10 @@ class _Run:
             if grade.error:
                 self.cases[grade.case] = others
                 continue
-            self.metrics = self.metrics or tuple(grade.metrics)
-            trial = _kept(grade, self.metrics, suites)
+            shape = tuple(grade.metrics)
+            if shape not in self.shapes:
+                self.metrics.update(dict.fromkeys(shape))
+            trial = _kept(grade, self.shapes.setdefault(shape, shape), suites)
             self.cases[grade.case] = (*others, trials.setdefault(trial, trial))
             if grade.conversation is not None:
                 self.conversations[grade.case] = names.setdefault(grade.conversation, grade.conversation)
@@ -152,14 +156,13 @@ def compare_all(
 
 
 def _kept(grade: Graded, metrics: tuple[str, ...], counted: Set[str]) -> _Trial:
-    if grade.metrics.keys() != set(metrics):
-        raise BadInput(f"the grade of case {grade.case!r} has other metrics than those before it: {', '.join(grade.metrics) or 'none'}")
     told = [fault for fault in grade.faults if not counted or not counted.isdisjoint(fault.suites)]
     earned = {fault.expected_index: 0.5 if fault.argument is not None else 0.0 for fault in told}
     return _Trial(
         grade.trial,
         grade.alternative,
-        tuple([grade.metrics[name] for name in metrics]),
+        metrics,
+        tuple(grade.metrics.values()),
         grade.expected or (NO_CALL,),
         tuple([earned.get(index, 1.0) for index in range(len(grade.expected))]) or (float(not told),),
         tuple([fault.kind for fault in told]),
@@ -180,26 +183,26 @@ class _Pairs:
         self.sizes = Counter(self.places)
         self.metrics = [name for name in first.metrics if name in second.metrics]
 
-    def clusters(self, differences: Iterable[tuple[int, float]]) -> Clusters:
-        """The conversations, by their sum of these differences, each given with the place of its conversation, and their cases."""
-        sums = dict.fromkeys(self.sizes, 0.0)
+    def clusters(self, differences: Iterable[tuple[int, float]], sizes: Mapping[int, int] | None = None) -> Clusters:
+        """The conversations, by their sum of these differences, each given with the place of its conversation, and their cases (`sizes`,
+        where not all of them count).
+        """
+        sizes = self.sizes if sizes is None else sizes
+        sums = dict.fromkeys(sizes, 0.0)
         for place, each in differences:
             sums[place] += each
-        return Counter((round(each, 9), self.sizes[place]) for place, each in sums.items())
+        return Counter((round(each, 9), sizes[place]) for place, each in sums.items())
 
-    def values(self, metric: str) -> tuple[list[float], list[float]]:
-        """The values of the cases in either run: the mean over their trials."""
-        before, after = (
-            [sum([trial.values[index] for trial in trials]) / len(trials) for trials in cases]
-            for cases, index in zip(self.trials, [run.metrics.index(metric) for run in self.runs], strict=True)
-        )
-        return before, after
+    def values(self, metric: str) -> list[tuple[float, float] | None]:
+        """The value of each case in either run: the mean over those of its trials that have the metric; None where a run has none."""
+        found = [_means(cases, metric, alike=len(run.shapes) == 1) for cases, run in zip(self.trials, self.runs, strict=True)]
+        return [None if before is None or after is None else (before, after) for before, after in zip(*found, strict=True)]
 
     def right(self, headline: str) -> list[tuple[bool, bool]]:
         """Whether each case is right in either run. Where no metric says so: when it has no fault."""
         metric = next((name for name in (_RIGHT[::-1] if headline == _RIGHT[1] else _RIGHT) if name in self.metrics), None)
         if metric is not None:
-            return [(before == 1, after == 1) for before, after in zip(*self.values(metric), strict=True)]
+            return [(value[0] == 1, value[1] == 1) if value else (False, False) for value in self.values(metric)]
         before, after = ([not any(trial.kinds for trial in trials) for trials in cases] for cases in self.trials)
         return list(zip(before, after, strict=True))
 
@@ -219,7 +222,8 @@ def _compare(first: _Run, second: _Run, names: tuple[str, str], headline: str) -
         )
     if not pairs.metrics:
         raise BadInput(f"{names[0]} and {names[1]} have no metric in common", "Grade both by the same suites.")
-    metrics = {name: _metric(pairs, name) for name in pairs.metrics}
+    measured = ((name, _metric(pairs, name)) for name in pairs.metrics)
+    metrics = {name: found for name, found in measured if found is not None}
     right = pairs.right(headline)
     return Comparison(
         cases=len(pairs.ids),
@@ -240,11 +244,25 @@ def _compare(first: _Run, second: _Run, names: tuple[str, str], headline: str) -
     )
 
 
-def _metric(pairs: _Pairs, name: str) -> tuple[MetricChange, Clusters]:
-    before, after = pairs.values(name)
-    clusters = pairs.clusters(zip(pairs.places, map(sub, after, before), strict=True))
+def _metric(pairs: _Pairs, name: str) -> tuple[MetricChange, Clusters] | None:
+    """How a metric changed, on the cases that have it in both runs; None where there is none."""
+    values = [(place, *value) for place, value in zip(pairs.places, pairs.values(name), strict=True) if value is not None]
+    if not values:
+        return None
+    sizes = pairs.sizes if len(values) == len(pairs.ids) else Counter(place for place, _, _ in values)
+    clusters = pairs.clusters([(place, after - before) for place, before, after in values], sizes)
     found = difference(clusters)
-    return MetricChange(fmean(before), fmean(after), found.mean, found.low, found.high, found.p, found.p >= LEVEL), clusters
+    before, after = (fmean(value[side] for value in values) for side in (1, 2))
+    return MetricChange(before, after, found.mean, found.low, found.high, found.p, found.p >= LEVEL), clusters
+
+
+def _means(cases: Sequence[tuple[_Trial, ...]], metric: str, *, alike: bool) -> Sequence[float | None]:
+    """The mean of each case over those of its trials that have the metric; `alike` says that all have the same metrics."""
+    if alike and cases:
+        index = cases[0][0].metrics.index(metric)
+        return [sum([trial.values[index] for trial in trials]) / len(trials) for trials in cases]
+    having = [[trial.values[trial.metrics.index(metric)] for trial in trials if metric in trial.metrics] for trials in cases]
+    return [sum(values) / len(values) if values else None for values in having]
 
 
 def _tools(pairs: _Pairs) -> list[ToolChange]:

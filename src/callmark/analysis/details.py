@@ -28,6 +28,7 @@ class Details(Struct, frozen=True):
     functions: FunctionTable
     readings: list[Reading]
     trials: Trials | None = None
+    recorded: Trials | None = None  # the same, by the reward that was recorded
 
 
 class DetailTally:
@@ -41,10 +42,12 @@ class DetailTally:
         self._confusion = ConfusionTally(counted=counted, ignore=ignore)
         self._functions = FunctionTally(counted=counted, ignore=ignore)
         self._trials = TrialTally("process.reliability" if set(counted) == {"process"} else "call.pass")
+        self._recorded = TrialTally("recorded.reward")
 
     def add(self, grade: Graded) -> None:
         """Count one grade; an error is in nothing but the count of cases that have no trial."""
         self._trials.add(grade)
+        self._recorded.add(grade)
         if grade.error:
             return
         self._parts.add(grade)
@@ -58,6 +61,7 @@ class DetailTally:
         said = readings(
             means, scenario_types=parts.by_scenario_type, functions=table, graded=graded, errors=errors, malformed=malformed
         )  # fmt: skip
-        tried = self._trials.trials()
-        told = tried if tried.over_trials.n or tried.over_groups.n else None
-        return Details(parts, self._scores.distribution(), self._confusion.confusion(), table, said, told)
+        tried, recorded = (
+            found if found.over_trials.n or found.over_groups.n else None for found in (self._trials.trials(), self._recorded.trials())
+        )
+        return Details(parts, self._scores.distribution(), self._confusion.confusion(), table, said, tried, recorded)

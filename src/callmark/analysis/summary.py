@@ -10,20 +10,30 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from callmark.analysis.breakdowns import NO_CALL, bounded, percentiles
-from callmark.analysis.clusters import ClusterTally
+from callmark.analysis.clusters import Cluster, ClusterTally
 from callmark.analysis.details import Details, DetailTally
 from callmark.analysis.intervals import bootstrap, wilson
 from callmark.grading.grader import Graded
 from callmark.grading.process import IGNORED
 from callmark.types import Fault, FaultKind, Spent
 
-RATES = frozenset({"call.pass", "schema.tool_selection", "schema.parameter_accuracy", "schema.execution_success", "process.reliability"})
-SHOWN = ("call.score", "call.pass", "process.reliability")  # metrics whose interval stands in the terminal
+RATES = frozenset(
+    {
+        "call.pass",
+        "schema.tool_selection",
+        "schema.parameter_accuracy",
+        "schema.execution_success",
+        "process.reliability",
+        "state.reached",
+        "policy.kept",
+    }
+)
+SHOWN = ("call.score", "call.pass", "process.reliability", "state.reached", "policy.kept")  # whose interval stands in the terminal
 _BY_ARGUMENT = frozenset({"wrong_value", "wrong_type"})
 
 
 class Estimate(Struct, frozen=True):
-    """A mean, of how many, and its 95 % interval (None where there is none to give)."""
+    """A mean, of how many grades that have the metric, and its 95 % interval (None where there is none to give)."""
 
     n: int
     mean: float
@@ -97,7 +107,6 @@ class Tally:
         self._last_case = ""
         self._cases = self._scored = self._errors = self._right = self._right_tools = 0
         self._clusters = ClusterTally()  # the sums of each metric, and how many they are of
-        self._metrics: tuple[str, ...] = ()
         self._faults: dict[FaultKind, Counter[str]] = defaultdict(Counter)
         self._origins: Counter[tuple[FaultKind, str, str]] = Counter()
         self._tools: dict[str, list[float]] = {}
@@ -144,15 +153,16 @@ class Tally:
             FaultSummary(kind, counts.total(), [self._example(kind, what, count) for what, count in counts.most_common()])
             for kind, counts in self._faults.items()
         ]
-        kinds = self._clusters.sums()
-        metrics = {name: self._estimate(index, name, kinds, intervals) for index, name in enumerate(self._metrics)}
+        clusters = self._clusters.clusters()
+        shapes = dict.fromkeys(names for cluster in clusters for names, _ in cluster)
+        metrics = {name: _estimate(name, clusters, intervals) for name in _in_order(shapes)}
         tools = [ToolSummary(name, int(count), credit / count) for name, (credit, count) in self._tools.items()]
         return Summary(
             self._cases,
             self._scored + self._errors,
             self._scored,
             self._errors,
-            kinds.total(),
+            clusters.total(),
             self._right,
             self._right_tools,
             metrics,
@@ -187,10 +197,8 @@ class Tally:
         return Usage(number, found["p50"], found["p95"], self._input_tokens, self._output_tokens, self._cost, self._asked_again)
 
     def _add_metrics(self, grade: Graded) -> None:
-        if not self._metrics:
-            self._metrics = tuple(grade.metrics)
         name = grade.conversation if grade.conversation is not None else f"\0{grade.case}"
-        self._clusters.add(name, (*grade.metrics.values(), 1.0))  # in the same order for every grade of a run
+        self._clusters.add(name, tuple(grade.metrics), (*grade.metrics.values(), 1.0))
 
     def _add_tools(self, grade: Graded, faults: Sequence[Fault]) -> None:
         """Each expected call: nothing for one that is wrong as a whole, half where arguments are."""
@@ -227,16 +235,27 @@ class Tally:
     def _example(self, kind: FaultKind, what: str, count: int) -> Example:
         return Example(what, count, self._origins[kind, what, "invented"], self._origins[kind, what, "elsewhere"])
 
-    def _estimate(self, index: int, name: str, kinds: Counter[tuple[float, ...]], intervals: Collection[str] | None) -> Estimate:
-        total = sum([sums[index] * times for sums, times in kinds.items()])
-        if intervals is not None and name not in intervals:
-            return Estimate(self._scored, total / self._scored)
-        clusters: Counter[tuple[float, int]] = Counter()
-        for sums, times in kinds.items():
-            clusters[round(sums[index], 9), int(sums[-1])] += times
-        interval = (wilson if name in RATES else bootstrap)(clusters)
-        low, high = interval or (None, None)
-        return Estimate(self._scored, total / self._scored, low, high)
+
+def _estimate(name: str, clusters: Mapping[Cluster, int], intervals: Collection[str] | None) -> Estimate:
+    """The mean of a metric over the grades that have it; the grades of a conversation are one cluster, whatever else they have."""
+    found: Counter[tuple[float, int]] = Counter()
+    for cluster, times in clusters.items():
+        having = [(sums[names.index(name)], int(sums[-1])) for names, sums in cluster if name in names]
+        if having:
+            found[round(sum([total for total, _ in having]), 9), sum([count for _, count in having])] += times
+    n = sum([count * times for (_, count), times in found.items()])
+    mean = sum([total * times for (total, _), times in found.items()]) / n
+    if intervals is not None and name not in intervals:
+        return Estimate(n, mean)
+    low, high = (wilson if name in RATES else bootstrap)(found) or (None, None)
+    return Estimate(n, mean, low, high)
+
+
+def _in_order(shapes: Iterable[tuple[str, ...]]) -> list[str]:
+    """The metrics of all grades, those of a suite together, in the order in which they come."""
+    names = dict.fromkeys(name for shape in shapes for name in shape)
+    suites = list(dict.fromkeys(name.partition(".")[0] for name in names))
+    return sorted(names, key=lambda name: suites.index(name.partition(".")[0]))
 
 
 def summarise(grades: Iterable[Graded]) -> Summary:

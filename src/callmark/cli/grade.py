@@ -26,8 +26,13 @@ WITH_ERRORS = 3  # exit status
     "-p", "--predictions", multiple=True, metavar="FILE", help="What the model answered, a row a case, by id or in order. May be repeated."
 )
 @click.option(
-    "--suite", "suites", multiple=True, metavar="NAME", help="call, schema, process, or your own as module:name. May be repeated."
+    "--suite",
+    "suites",
+    multiple=True,
+    metavar="NAME",
+    help="call, schema, process; of conversations state, policy, effort, recorded; or your own as module:name. May be repeated.",
 )
+@click.option("--policy", metavar="FILE", help="Rules for the suite policy, in YAML.")
 @click.option("--parse", type=click.Choice(get_args(Dialect)), help="How calls are written in raw text; auto where a row has nothing else.")
 @click.option("-o", "--out", metavar="DIR", help="The folder that the run goes into; runs if not given.")
 @click.option("--name", metavar="NAME", help="The run's own folder in it; made of the file's name and the time if not given.")
@@ -40,6 +45,7 @@ def command(
     cases: str,
     predictions: tuple[str, ...],
     suites: tuple[str, ...],
+    policy: str | None,
     parse: str | None,
     out: str | None,
     name: str | None,
@@ -50,8 +56,9 @@ def command(
     reading: ReadingOptions,
 ) -> int:
     """Grade what a model answered against what was expected, by three suites, with every fault explained; the run goes into a folder.
-    EVAL: decision points as `expand` makes them, conversations (cut into decision points on the way), or scenarios. RUN: the folder of
-    a run, which is graded again. Exit status 3: finished, but cases without an answer were left out.
+    EVAL: decision points as `expand` makes them, conversations (cut into decision points on the way), or scenarios; simulations that were
+    recorded need no predictions. RUN: the folder of a run, which is graded again. Exit status 3: finished, but cases without an answer
+    were left out.
 
     \b
     callmark grade eval.jsonl --predictions base.jsonl
@@ -61,7 +68,8 @@ def command(
     from msgspec import structs
 
     from callmark.analysis.summary import SHOWN
-    from callmark.config import read_settings
+    from callmark.config import read_policy, read_settings
+    from callmark.grading.suites import OWN
     from callmark.running.folder import RunFolder, is_run
     from callmark.running.graded_run import How, grade_again, grade_file
 
@@ -69,6 +77,8 @@ def command(
     settings = read_settings(config)
     if suites:
         settings = structs.replace(settings, suites=suites)
+    if policy:
+        settings = structs.replace(settings, policy=read_policy(policy))
     with reading.reader() as reader, _bar() as on_block:
         how = How(jobs, reader.on_bad, on_block, None if as_json else SHOWN, details or as_json)
         if is_run(cases) or (not predictions and os.path.isdir(cases)):
@@ -85,10 +95,12 @@ def command(
             _refuse_with_run(cases, given)
             for file in (folder.to_here(before.dataset.path), *folder.files()) if reading.rejects else ():
                 refuse_same_file(file=file, rejects=reading.rejects)
+            if settings.suites == OWN and set(OWN) < set(before.settings.suites):  # nobody said to leave out those of conversations
+                settings = structs.replace(settings, suites=before.settings.suites)
+            if not settings.policy:
+                settings = structs.replace(settings, policy=before.settings.policy)
             _say_what_changed(settings, before.settings)
             run = grade_again(folder, settings, how=how)
-        elif not predictions:
-            raise BadInput(f"--predictions FILE is missing: what should {cases} be graded against?", "callmark grade --help has examples.")
         else:
             refuse_same_file(file=cases, rejects=reading.rejects)
             for file in predictions:

@@ -24,13 +24,17 @@ class Reading:
 
 
 class Dialect(Struct, frozen=True):
-    """`read` raises `BadInput` or msgspec's errors for a row that is none of this dialect's; `write` gives one line without its end."""
+    """`read` raises `BadInput` or msgspec's errors for a row that is none of this dialect's; `write` gives one line without its end.
+
+    `recorded`: each row is a trial of a case and carries what came back too, so that the rows of one id are one case.
+    """
 
     name: str
     title: str
     recognises: Callable[[Mapping[str, Raw]], bool]
     read: Callable[[bytes, Place, Reading], Conversation]
     write: Callable[[Conversation], bytes]
+    recorded: bool = False
 
 
 def row_id(given: object, place: Place) -> str:

@@ -80,7 +80,8 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
             wire = (_decode_own if shorter.from_middle else _decode_usual)(shorter.body)
         except (msgspec.MsgspecError, RecursionError):
             wire = None  # read in full below, and refused with its reason if need be
-    check_text(shorter.body if shorter is not None and shorter.body.isascii() else row)
+    if shorter is None or not shorter.body.isascii():
+        check_text(row)
     if shorter is not None and shorter.from_middle and (shorter.body.count(_ONCE[0]) > 1 or shorter.body.count(_ONCE[1]) > 1):
         wire = None  # what was taken out may have been that of something inside what is expected, or of a key that stands twice
     if wire is not None and shorter is not None and wire.messages is not None:

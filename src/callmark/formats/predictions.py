@@ -11,6 +11,7 @@
     {"role": "assistant", "content", "tool_calls"}    {"id", "message"}   a message; content may be parts with tool_use
     {"inputs.id", "outputs.function_calls", "outputs.error_message"}      a row of evaluation results; a file's "rows" are its rows
     {"id", "messages"}                                                    a whole conversation, for scenarios only
+    {"task_id", "trial", "reward", "info", "traj"}                         a simulation that tau-bench recorded
 
 The case is named by `case`, `case_id`, `custom_id`, `inputs.id`, by the row's `id` unless an API gave it, or by the `id` of the item; a
 row may name none. `trial` or `repeat` is the trial. An error is no answer: `error` or `error_message`, a status of "error", HTTP 400 and
@@ -28,6 +29,7 @@ from callmark.calls.parsing import Dialect, parse_calls
 from callmark.calls.shapes import named_call
 from callmark.calls.strict import dump, scrub
 from callmark.errors import BadInput, BrokenRow
+from callmark.formats import tau_bench
 from callmark.formats.dataset import BadRow
 from callmark.formats.dialect import check_text
 from callmark.formats.problems import explain
@@ -247,6 +249,9 @@ def _read(row: bytes, parse: Dialect | None, whole: bool) -> Answer:
     fields: Fields = {}
     if row.startswith(b"{") or not row.lstrip().startswith(b'"'):
         fields = decode_fields(row)
+        if tau_bench.recognises(fields):
+            recorded = tau_bench.read_prediction(row)
+            return Answer(recorded, recorded.case)
         said = _said(fields, whole)
     else:
         said = Said(None, read_text(row))

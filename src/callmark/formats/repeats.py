@@ -14,8 +14,7 @@ from msgspec import Struct
 from callmark.types import Message, Tool
 
 _EXPECTED_KEY = re.compile(rb'\s*,\s*"expected_output"\s*:')
-_ID, _MESSAGES = b'{"id":"', b'","messages":['
-_LONGEST_ID = 500
+_ID_AND_MESSAGES = re.compile(rb'\{"id":"[^"\\]{0,500}+","messages":\[')
 _MORE = (b",{", b", {")  # another message
 _KEY = b'"tools"'
 
@@ -50,9 +49,10 @@ class Repeats:
         start = end - len(self._piece)
         if start <= 0 or not row.startswith(self._piece, start):
             return None
-        begin = _begin_of_messages(row)
-        if not begin or row[start - 1 : start] != b"]":
+        begins = _ID_AND_MESSAGES.match(row)
+        if begins is None or row[start - 1 : start] != b"]":
             return Shortened(row[:start] + row[end:], True)
+        begin = begins.end()
         if not self._history or not row.startswith(self._history, begin):
             return Shortened(row[:start] + row[end:], True, (), begin, start - 1)
         rest = begin + len(self._history)
@@ -73,13 +73,6 @@ class Repeats:
         """Remember the messages of a row that was shortened by tools from its middle."""
         self._history = row[shorter.begin : shorter.end] if messages and shorter.begin else b""
         self._messages = messages
-
-
-def _begin_of_messages(row: bytes) -> int:
-    """Where the messages begin in a row that begins with its id, and then with them; 0 for any other."""
-    at = row.find(_MESSAGES, len(_ID), _LONGEST_ID) if row.startswith(_ID) else -1
-    own = row[len(_ID) : at]
-    return at + len(_MESSAGES) if at > 0 and b'"' not in own and b"\\" not in own else 0
 
 
 def _place(row: bytes, raw_tools: bytes) -> tuple[bytes, bytes]:

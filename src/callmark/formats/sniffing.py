@@ -4,11 +4,11 @@ import msgspec
 from msgspec import Raw
 
 from callmark.errors import BadInput
-from callmark.formats import openai, scenarios, sharegpt
+from callmark.formats import openai, scenarios, sharegpt, tau_bench
 from callmark.formats.dialect import Dialect
 from callmark.wording import nearest
 
-DIALECTS = {dialect.name: dialect for dialect in (openai.DIALECT, sharegpt.DIALECT, scenarios.DIALECT)}
+DIALECTS = {dialect.name: dialect for dialect in (openai.DIALECT, sharegpt.DIALECT, scenarios.DIALECT, tau_bench.DIALECT)}
 
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 

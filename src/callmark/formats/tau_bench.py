@@ -125,4 +125,4 @@ def _expected(text: Raw) -> Call:
     return structs.replace(call, arguments={key: literal(value) for key, value in call.arguments.items()})
 
 
-DIALECT = Dialect("tau-bench", "recorded simulations", recognises, read_case, write)
+DIALECT = Dialect("tau-bench", "recorded simulations", recognises, read_case, write, recorded=True)

@@ -6,13 +6,26 @@ from typing import Any
 from callmark.calls.pairing import Comparison, Pairing, by_similar, no_schema, pair
 from callmark.calls.provenance import Sources, plainly_nowhere
 from callmark.calls.schema import Schemas
-from callmark.types import Call, Message, Tool
+from callmark.types import Call, Case, Message, Prediction, Tool
 
 
 class Attempt:
-    """One case and what came back for it. Nothing in it changes."""
+    """One case and what came back for it. Nothing in it changes. `case` and `prediction` are None where only calls are at hand."""
 
-    __slots__ = ("_earlier", "_pairing", "_schemas", "_similar", "_sources", "actual", "expected", "messages", "runs", "tools")
+    __slots__ = (
+        "_earlier",
+        "_pairing",
+        "_schemas",
+        "_similar",
+        "_sources",
+        "actual",
+        "case",
+        "expected",
+        "messages",
+        "prediction",
+        "runs",
+        "tools",
+    )
 
     def __init__(
         self,
@@ -23,11 +36,15 @@ class Attempt:
         messages: Sequence[Message] = (),
         schemas: Schemas | None = None,
         earlier: Sources | None = None,
+        case: Case | None = None,
+        prediction: Prediction | None = None,
     ) -> None:
         self.expected = expected
         self.actual = actual
         self.tools = tools
         self.messages = messages
+        self.case = case
+        self.prediction = prediction
         self._schemas = schemas
         self._earlier = earlier
         self._sources: Sources | None = None

@@ -18,8 +18,8 @@ from callmark.grading.attempt import Attempt
 from callmark.grading.call import CallSuite
 from callmark.grading.faults import faults, notes
 from callmark.grading.process import ProcessSuite
-from callmark.grading.suites import OWN, OWN_TYPES, Suite, checked, suite_called
-from callmark.types import Call, Fault, Message, Metrics, Note, Tool
+from callmark.grading.suites import NOTING, OWN, OWN_TYPES, Suite, checked, suite_called
+from callmark.types import Call, Case, Fault, Message, Metrics, Note, Prediction, Tool
 
 
 class Grade:
@@ -56,7 +56,8 @@ class Grade:
 
     @property
     def notes(self) -> list[Note]:
-        return notes(self._attempt)
+        own = [note for suite in self._suites if isinstance(suite, NOTING) for note in suite.notes(self._attempt)]
+        return notes(self._attempt) + own
 
     def __repr__(self) -> str:
         numbers = "  ".join(f"{name} {value:.3g}" for name, value in self.metrics.items())
@@ -103,11 +104,16 @@ def best_attempt(
     messages: Sequence[Message] = (),
     schemas: Schemas | None = None,
     earlier: Sources | None = None,
+    case: Case | None = None,
+    prediction: Prediction | None = None,
 ) -> tuple[Attempt, int]:
     """The attempt against that list of calls which gives the best `call.score`, ties to the first; and which it was."""
-    if len(right) == 1:
-        return Attempt(right[0], actual, tools=tools, messages=messages, schemas=schemas, earlier=earlier), 0
-    attempts = [Attempt(expected, actual, tools=tools, messages=messages, schemas=schemas, earlier=earlier) for expected in right]
+    attempts = [
+        Attempt(expected, actual, tools=tools, messages=messages, schemas=schemas, earlier=earlier, case=case, prediction=prediction)
+        for expected in right
+    ]
+    if len(attempts) == 1:
+        return attempts[0], 0
     scores = [CallSuite()(attempt)["score"] for attempt in attempts]
     which = scores.index(max(scores))
     return attempts[which], which

@@ -18,7 +18,7 @@ from callmark.grading.attempt import Attempt
 from callmark.grading.faults import invented_values, notes
 from callmark.grading.grade import Grade, best_attempt, measure
 from callmark.grading.schema import SchemaSuite
-from callmark.grading.suites import OWN_TYPES, Settings, suites_of
+from callmark.grading.suites import BY_CALLS, Settings, suites_of
 from callmark.types import Call, Case, Fault, Metrics, Note, Prediction, Spent, Tool
 
 _RUNS = (True, True, True)  # what the suite schema says of a call that could run
@@ -80,17 +80,17 @@ class Grader:
         # what our suites say of a perfect attempt depends on nothing but whether it could run; and of one call against another (or none),
         # on that, the names, and how many arguments agree
         self._schema = next((suite for suite in self.suites if isinstance(suite, SchemaSuite)), None)
-        self._same: dict[object, Metrics] | None = {} if all(type(suite) in OWN_TYPES for suite in self.suites) else None
+        self._same: dict[object, Metrics] | None = {} if all(type(suite) in BY_CALLS for suite in self.suites) else None
         self.touched: Counter[str] = Counter({rule.pattern: 0 for rule in self._rules})
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The flat names of all metrics, in order."""
+        """The flat names of all metrics, in order; a grade may be without those of a suite that looks at a whole conversation."""
         return tuple(f"{suite.name}.{metric}" for suite in self.suites for metric in suite.metrics)
 
     def grade(self, case: Case, calls: tuple[Call, ...]) -> Grade:
         """The grade of these calls at that case."""
-        return self._grade(self._right(case), case, calls)
+        return self._grade(self._right(case), case, Prediction(case.id, calls=calls))
 
     def record(self, case: Case, predictions: list[Prediction]) -> list[Graded]:
         """A record for each prediction; where there is none, one that says so."""
@@ -104,7 +104,7 @@ class Grader:
             elif self._is_plainly_right(right, case, prediction.calls):
                 records.append(self._plain_record(case, prediction))
             else:
-                grade = self._grade(right, case, prediction.calls)
+                grade = self._grade(right, case, prediction)
                 records.append(
                     _record(
                         case,
@@ -133,9 +133,18 @@ class Grader:
             self._tools, self._schemas = case.tools, Schemas(case.tools)
         return self._schemas
 
-    def _grade(self, right: list[tuple[Call, ...]], case: Case, calls: tuple[Call, ...]) -> Grade:
+    def _grade(self, right: list[tuple[Call, ...]], case: Case, prediction: Prediction) -> Grade:
         schemas = self._schemas_of(case)
-        attempt, which = best_attempt(right, calls, tools=case.tools, messages=case.messages, schemas=schemas, earlier=self._sources)
+        attempt, which = best_attempt(
+            right,
+            prediction.calls,
+            tools=case.tools,
+            messages=case.messages,
+            schemas=schemas,
+            earlier=self._sources,
+            case=case,
+            prediction=prediction,
+        )
         try:
             return Grade(attempt, self.suites, which, self._measured(attempt))
         except BadInput as error:

@@ -1,10 +1,10 @@
 """The suites by name. A suite is a small object that anyone can write: a name, the names of its metrics, and a pure function from an
 attempt to their numbers.
 
-One is found among our own (`call`, `schema`, `process`), as an entry point of the group `callmark.suites`, or as `module:name`: the suite
-itself, or a class that makes one. An evaluator of document 004 (`actual_function_calls=`, `expected_function_calls=`, a score) is taken as
-a suite of the one metric `score`. A name that is found nowhere, a module that does not import and an object that is no suite raise
-`BadInput`.
+One is found among our own (`call`, `schema`, `process`; for whole conversations `state`, `policy`, `effort`, `recorded`), as an entry point
+of the group `callmark.suites`, or as `module:name`: the suite itself, or a class that makes one. An evaluator of document 004
+(`actual_function_calls=`, `expected_function_calls=`, a score) is taken as a suite of the one metric `score`. A name that is found nowhere,
+a module that does not import and an object that is no suite raise `BadInput`.
 """
 
 import inspect
@@ -21,19 +21,29 @@ from callmark.calls.matchers import SIMILAR
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
 from callmark.grading.call import CallSuite
+from callmark.grading.effort import EffortSuite
+from callmark.grading.policy import PolicySuite
+from callmark.grading.policy_rules import read_rules
 from callmark.grading.process import IGNORED, ProcessSuite
+from callmark.grading.recorded import RecordedSuite
 from callmark.grading.schema import SchemaSuite
+from callmark.grading.state import StateSuite
 from callmark.types import Call
 from callmark.wording import nearest
 
-OWN = ("call", "schema", "process")
-OWN_TYPES = (CallSuite, SchemaSuite, ProcessSuite)
+OWN = ("call", "schema", "process")  # of any case
+SIMULATED = ("process", "state", "effort")  # of conversations that are simulated; where there are rules, policy too
+RECORDED = (*OWN, "state", "effort", "recorded")  # of conversations that were recorded with a reward
+KNOWN = (*RECORDED, "policy")
+BY_CALLS = (CallSuite, SchemaSuite, ProcessSuite)  # they look at nothing but calls and tools, and all their numbers are always there
+OWN_TYPES = (*BY_CALLS, StateSuite, PolicySuite, EffortSuite, RecordedSuite)
+NOTING = (StateSuite, PolicySuite)  # that have notes of their own
 GROUP = "callmark.suites"
 _MOST = sys.float_info.max
 
 
 class Suite(Protocol):
-    """What a suite is."""
+    """What a suite is. Of our own, those that look at a whole conversation may leave a number out where there is none to give."""
 
     @property
     def name(self) -> str: ...
@@ -53,6 +63,7 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     ignore: tuple[str, ...] = IGNORED
     averaging: Literal["micro", "macro"] = "micro"
     match: dict[str, Any] = {}
+    policy: dict[str, Any] = {}
 
 
 def telling(suites: Sequence[str], *, scenarios: bool) -> frozenset[str]:
@@ -62,21 +73,23 @@ def telling(suites: Sequence[str], *, scenarios: bool) -> frozenset[str]:
 
 
 def suites_of(settings: Settings) -> list[Suite]:
-    """The suites that the settings name, set up as they say. A suite that is named twice, or shares its name, raises `BadInput`."""
+    """The suites that the settings name, set up as they say; where there are rules, `policy` is among them. A suite that is named twice, or
+    shares its name, raises `BadInput`.
+    """
     found: list[Suite] = []
-    for name in settings.suites:
+    for name in (*settings.suites, *(("policy",) if settings.policy and "policy" not in settings.suites else ())):
         suite = suite_called(name, settings)
         if any(suite.name == other.name for other in found):
             raise BadInput(f"two suites are called {suite.name!r}, each needs a name of its own")
         found.append(suite)
     if not found:
-        raise BadInput("there is no suite to grade by", f"Ours are {', '.join(OWN)}.")
+        raise BadInput("there is no suite to grade by", f"Ours are {', '.join(KNOWN)}.")
     return found
 
 
 def suite_called(name: str, settings: Settings | None = None) -> Suite:
     """The suite of that name; an unknown name raises `BadInput` with the nearest."""
-    if name in OWN:
+    if name in KNOWN:
         return _own(name, settings) if settings else _AS_THEY_COME[name]
     if ":" in name:
         return as_suite(_imported(name), name)
@@ -89,11 +102,21 @@ def _own(name: str, settings: Settings) -> Suite:
             return CallSuite(settings.threshold)
         case "schema":
             return SchemaSuite() if settings.weights is None else SchemaSuite(settings.weights)
-        case _:
+        case "process":
             return ProcessSuite(settings.ignore, settings.averaging)
+        case "state":
+            return StateSuite()
+        case "effort":
+            return EffortSuite(settings.ignore)
+        case "recorded":
+            return RecordedSuite()
+        case _:
+            if not settings.policy:
+                raise BadInput("the suite policy has no rules to go by", "--policy FILE names them.")
+            return PolicySuite(read_rules(settings.policy))
 
 
-_AS_THEY_COME = {name: _own(name, Settings()) for name in OWN}
+_AS_THEY_COME: dict[str, Suite] = {**{name: _own(name, Settings()) for name in RECORDED}, "policy": PolicySuite()}
 
 
 def as_suite(given: Any, name: str) -> Suite:
@@ -206,7 +229,7 @@ def _installed(name: str) -> Suite:
 
     points = {point.name: point for point in entry_points(group=GROUP)}
     if name not in points:
-        known = (*OWN, *points)
+        known = (*KNOWN, *points)
         raise BadInput(
             f"there is no suite called {name!r}{nearest(name, known)}",
             f"The suites are {', '.join(known)}; one of your own is named as module:name.",

@@ -37,7 +37,7 @@ def show_details(console: Console, details: Details, *, headline: str) -> None:
     _functions(console, details.functions)
     _arguments(console, details.functions.arguments)
     if details.trials is not None:
-        _trials(console, details.trials)
+        _trials(console, details.trials, details.recorded)
     _readings(console, details.readings)
 
 
@@ -119,10 +119,14 @@ def _example(argument: ArgumentSummary) -> str:
     return f"{actual}, expected {expected} ({one_line(first.case, _NAME)})"
 
 
-def _trials(console: Console, trials: Trials) -> None:
-    made = table("  over trials", "pass@k", "pass^k", "cases")
+def _trials(console: Console, trials: Trials, recorded: Trials | None) -> None:
+    """What the trials give, by our own metric and beside it by the reward that was recorded."""
+    judged = {one.k: one for one in recorded.passes} if recorded else {}
+    made = table("  over trials", "pass@k", "pass^k", "cases", *(("pass@k by reward", "pass^k by reward") if judged else ()))
     for one in trials.passes:
-        made.add_row(f"    k = {one.k}", share(one.any), share(one.every), f"{one.cases:,}")
+        reward = judged.get(one.k)
+        cells = (share(reward.any), share(reward.every)) if reward else ("-", "-") if judged else ()
+        made.add_row(f"    k = {one.k}", share(one.any), share(one.every), f"{one.cases:,}", *cells)
     _titled(console, made)
     for what, found in (("cases", trials.over_trials), ("groups of similar cases", trials.over_groups)):
         if found.n:

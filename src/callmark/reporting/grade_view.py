@@ -68,13 +68,13 @@ def _suites(console: Console, summary: Summary, headline: str) -> None:
     width = max(7, *(len(one_line(suite, _NAME)) for suite in by_suite))
     for suite, metrics in by_suite.items():
         line = Text(f"  {one_line(suite, _NAME):<{width}}   ")
-        for words in _told(suite, metrics, headline):
+        for words in _told(suite, metrics, headline, summary.scored):
             line.append(words)
         line.rstrip()
         console.print(line, soft_wrap=True)
 
 
-def _told(suite: str, metrics: dict[str, Estimate], headline: str) -> Iterator[Text]:
+def _told(suite: str, metrics: dict[str, Estimate], headline: str, scored: int) -> Iterator[Text]:
     """The metrics of a suite, each with its name before it."""
     for metric, found in metrics.items():
         name = f"{suite}.{metric}"
@@ -86,6 +86,8 @@ def _told(suite: str, metrics: dict[str, Estimate], headline: str) -> Iterator[T
             yield _named(_WORDS.get(name, one_line(metric.replace("_", " "), _NAME)), share(found.mean))
         if name in SHOWN:
             yield Text(f"{interval(found)}   ", style="dim")
+        if found.n < scored:  # it could not be told of all of them
+            yield Text(f"of {found.n:,}   ", style="dim")
         if name == "schema.overall":
             reading = READINGS[band(found.mean)]
             yield Text(f"{band(found.mean)}{': ' if reading else ''}{reading}", style="dim")

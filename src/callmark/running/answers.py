@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from callmark.errors import BadInput
-from callmark.formats.predictions import Answer, Predictions, write_prediction
+from callmark.formats.predictions import Answer, Predictions, read_prediction, write_prediction
 from callmark.running.folder import PredictionsInfo
 from callmark.types import Place, Prediction
 
@@ -35,7 +35,8 @@ class Answers(Struct):
 
 def packed(prediction: Prediction) -> bytes:
     """The line of a prediction that was read: what `write_prediction` makes of it, only sooner."""
-    if not prediction.calls:  # that there are none must stand there, or its text would be taken for an answer to be parsed
+    # that there are no calls must stand there, or its text would be taken for an answer to be parsed; a transcript is in OpenAI's form
+    if not prediction.calls or prediction.transcript:
         return write_prediction(prediction)
     try:
         return _encode(prediction)
@@ -45,7 +46,7 @@ def packed(prediction: Prediction) -> bytes:
 
 def unpacked(line: bytes) -> Prediction:
     """The prediction of such a line."""
-    return _decode(line)
+    return read_prediction(line).prediction if b'"transcript"' in line else _decode(line)
 
 
 def _rows(files: Iterable[Predictions]) -> Iterator[tuple[Predictions, Place, Answer]]:

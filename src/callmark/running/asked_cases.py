@@ -90,7 +90,9 @@ def _write(text: bytes, folder: RunFolder, name: str) -> None:
     path = Path(folder.file(name))
     if is_run(str(folder.path)) and path.exists():
         if path.read_bytes() != text:
-            raise BadInput(f"the tools have changed since {folder} was begun: the answers would not belong together", "Choose another --name.")
+            raise BadInput(
+                f"the tools have changed since {folder} was begun: the answers would not belong together", "Choose another --name."
+            )
     else:
         path.write_bytes(text)
 

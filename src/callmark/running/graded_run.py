@@ -18,13 +18,13 @@ from callmark.analysis.summary import Summary, Tally
 from callmark.calls.parsing import Dialect
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
-from callmark.formats import BadRow, Output, write_lines
+from callmark.formats import BadRow, Dataset, Output, write_lines
 from callmark.formats.dataset import digest_of
 from callmark.formats.evaluation_results import METRICS, RESULTS, SCORES, metrics_json, result_lines
 from callmark.formats.predictions import Predictions
 from callmark.formats.rows import Rows
 from callmark.grading.grader import Grader
-from callmark.grading.suites import Settings, telling
+from callmark.grading.suites import OWN, RECORDED, Settings, telling
 from callmark.running.answers import Answers, answers
 from callmark.running.folder import CASES, GRADES, GRADING, PREDICTIONS, TOOLS, DatasetInfo, RunFolder, RunInfo, discard, new_folder
 from callmark.running.grading import Block, Ended, Work, first_row, graded, refuse_repeated
@@ -67,19 +67,28 @@ def grade_file(
     name: str | None = None,
     how: How | None = None,
 ) -> GradedRun:
-    """Grade files of predictions against a file of cases, into a folder of its own: `name`, or the first file's name and the time."""
+    """Grade files of predictions against a file of cases, into a folder of its own: `name`, or the first file's name and the time. A file
+    of recorded simulations carries its predictions; of any other kind, no predictions raise `BadInput`.
+    """
     how = how or How()
     if (cases, *predictions, tools).count("-") > 1:
         raise BadInput("standard input can be read once, it stands there twice")
     made = time.strftime("%Y-%m-%dT%H-%M")
-    source = "standard-input" if predictions[0] == "-" else Path(predictions[0]).name.partition(".")[0]
+    first = predictions[0] if predictions else cases
+    source = "standard-input" if first == "-" else Path(first).name.partition(".")[0]
     folder = new_folder(out, name, default=f"{source}-{made}")
     try:
         file = kept(cases, folder.file(CASES))
         tools = kept(tools, folder.file(TOOLS)) if tools else None
+        if not predictions:
+            _refuse_without_predictions(file, dialect, "standard input" if file != cases else None)
+            settings = structs.replace(settings, suites=RECORDED) if settings.suites == OWN else settings
         work = Work(file, settings, {}, False, dialect, tools, how.on_bad is not None, "standard input" if file != cases else None)
         whole = _are_scenarios(work)
-        found = answers(*(Predictions(file, parse=parse, whole=whole, on_bad=how.on_bad) for file in predictions))
+        on_bad = how.on_bad if predictions else _ignored if how.on_bad else None  # a row that is both is told of once
+        found = answers(*(Predictions(one, parse=parse, whole=whole, on_bad=on_bad) for one in predictions or (file,)))
+        if not predictions:
+            found.info.name = "standard input" if cases == "-" else scrub(cases)
         dataset = DatasetInfo(
             "standard input" if cases == "-" else scrub(cases),
             folder.from_here(file),
@@ -117,6 +126,19 @@ def kept(path: str, copy: str) -> str:
         return path
     write_lines(copy, [Rows(path).whole()])
     return copy
+
+
+def _refuse_without_predictions(file: str, dialect: str | None, name: str | None) -> None:
+    """Refuse a file that does not carry what came back."""
+    with Dataset(file, dialect=dialect, on_bad=_ignored, name=name) as dataset:
+        if not dataset.dialect.recorded:
+            raise BadInput(
+                f"--predictions FILE is missing: what should {dataset.name} be graded against?", "callmark grade --help has examples."
+            )
+
+
+def _ignored(row: BadRow) -> None:
+    """Somebody else is told of it."""
 
 
 def _are_scenarios(work: Work) -> bool:
@@ -175,7 +197,8 @@ def _grade_into(
         )
         predicted = before.predictions if before else found.info
         name = scrub(folder.path.resolve().name)
-        info = RunInfo(name, version("callmark"), made, read, predicted, work.settings, metrics, len(seen), ended.touched)
+        measured = tuple(one for one in metrics if one in summary.metrics) or metrics  # some suites have nothing to say of any case
+        info = RunInfo(name, version("callmark"), made, read, predicted, work.settings, measured, len(seen), ended.touched)
         if before:
             info = structs.replace(info, status=before.status, asked=before.asked)
         new.write(info)

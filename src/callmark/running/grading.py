@@ -6,6 +6,8 @@ each as its own short line.
 
 Conversations are cut into decision points on the way. In order, the k-th prediction is for the k-th row (of conversations: for the k-th
 decision point), rows that cannot be read counted. A file that has conversations and cases in it raises `BadInput`.
+
+Where each row is a trial that was recorded, the first row of an id is the case; a later one that asks for something else raises `BadInput`.
 """
 
 import signal
@@ -25,6 +27,7 @@ from callmark.errors import BadInput, BrokenRow
 from callmark.formats import BadRow, Dataset, side_tools
 from callmark.formats.dataset import BLOCK
 from callmark.formats.evaluation_results import SCORES, result_row
+from callmark.formats.sniffing import dialect_called
 from callmark.grading.grader import Graded, Grader, grade_line, read_grade
 from callmark.grading.suites import Settings
 from callmark.running.answers import packed, unpacked
@@ -115,7 +118,8 @@ def graded(work: Work, *, jobs: int = 1) -> Iterator[Block | Ended]:
     first = next(one for one in ended if one.digest)
     touched = sum((Counter(one.touched) for one in ended), Counter(dict.fromkeys(first.touched, 0)))
     everything = {pattern: touched[pattern] for pattern in first.touched}
-    mended = first.mended if first.cut else sum(one.mended for one in ended)  # of conversations each process reads all
+    every = first.cut or dialect_called(first.dialect).recorded  # of which each process reads all
+    mended = first.mended if every else sum(one.mended for one in ended)
     yield structs.replace(first, mended=mended, touched=everything)
 
 
@@ -132,6 +136,8 @@ def graded_part(work: Work, part: tuple[int, int]) -> Iterator[Block | Ended | R
             bad.setdefault(block, []).append(row)
 
     with _opened(work, on_bad=on_bad, part=(0, 1) if cut else part, digest=own == 0) as dataset:
+        if dataset.dialect.recorded:  # which row of a case is the first can be told by reading all
+            dataset.part = (0, 1)
         grader = Grader(work.settings)
         placed = _placed(dataset, work, part=part, cut=cut)
         try:
@@ -195,7 +201,7 @@ Placed = tuple[int, int, Case]  # the block that a case belongs to, its place in
 
 def _placed(dataset: Dataset, work: Work, *, part: tuple[int, int] = (0, 1), cut: bool) -> Iterator[Placed]:
     """The cases of a part, as far as the limit goes; what is beyond it is read all the same, as it belongs to the file."""
-    placed = _cut(dataset, part) if cut else _cases(dataset)
+    placed = _cut(dataset, part) if cut else _first_of_each(_cases(dataset), part) if dataset.dialect.recorded else _cases(dataset)
     limit = work.limit
     return placed if limit is None else (one for one in placed if one[1] < limit)
 
@@ -205,6 +211,19 @@ def _cases(dataset: Dataset) -> Iterator[Placed]:
         if not isinstance(row, Case):
             raise BadInput(f"{row.place}: the row is a conversation with nothing expected, among cases that have it")
         yield dataset.ordinal // BLOCK, dataset.ordinal, row
+
+
+def _first_of_each(placed: Iterator[Placed], part: tuple[int, int]) -> Iterator[Placed]:
+    """The cases of which each row is a trial, in the order of their first rows; those of a part's own."""
+    own, parts = part
+    seen: dict[str, Case] = {}
+    for block, _, case in placed:
+        first = seen.setdefault(case.id, case)
+        if first is case:
+            if block % parts == own:
+                yield block, len(seen) - 1, case
+        elif (case.instructions, case.expected) != (first.instructions, first.expected):
+            refuse_repeated(case.id, case.place, {first.id: first.place})
 
 
 def _cut(dataset: Dataset, part: tuple[int, int]) -> Iterator[Placed]:

@@ -12,12 +12,14 @@ from types import TracebackType
 from typing import Self
 from uuid import uuid4
 
+from callmark.grading.attempt import Attempt
+from callmark.grading.state import StateSuite
 from callmark.models.model import NoReply, Question, Reply
 from callmark.simulation.endings import TURN_LIMIT, Endings
 from callmark.simulation.states import expected_changes, with_reached
 from callmark.simulation.talk import Agent, Ask, Talk, ToolSource, User
 from callmark.simulation.voices import Voice
-from callmark.types import Case, EndStates, Message
+from callmark.types import Case, EndStates, Message, Prediction
 
 CONCURRENCY = 10
 
@@ -63,7 +65,13 @@ class Simulator:
             before = await toolbox.state()
             states = None if before is None else await self._expected_states(case)
             talk = Talk(case, question.trial, toolbox, [Message("system", self._system)] if self._system else [])
-            endings = Endings.of(case, judge=self._judge)
+
+            async def reached(talk: Talk) -> bool | None:
+                now = with_reached(states, before, await toolbox.state()) if states else None
+                numbers = StateSuite()(Attempt((), (), prediction=Prediction(case.id, states=now)))
+                return bool(numbers["reached"]) if numbers else None
+
+            endings = Endings.of(case, judge=self._judge, reached=reached)
             for _ in range(self._max_turns):
                 said = await speaker.speak(talk.heard)
                 talk.add_spent(said.spent)
@@ -95,8 +103,9 @@ class Simulator:
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
-            for part in (self._tools, *self._voices):
-                await stack.enter_async_context(part)
+            await stack.enter_async_context(self._tools)
+            for voice in self._voices:
+                await stack.enter_async_context(voice)
             self._inside = stack.pop_all()
         return self
 

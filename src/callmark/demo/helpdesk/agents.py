@@ -33,12 +33,12 @@ class Fault(NamedTuple):
 FAULTS = (
     Fault("leaves out the expected outcome", 12, {"leaves_out": ("expected_outcome",)}),
     Fault("leaves out the description", 8, {"leaves_out": ("description",)}),
-    Fault("guesses the priority Medium", 12, {"guesses_priority": True}),
-    Fault("looks nothing up", 10, {"looks_nothing_up": True}),
-    Fault("writes without a confirmation", 12, {"writes_unconfirmed": True}),
-    Fault("writes everything twice", 10, {"writes_twice": True}),
-    Fault("forgets the second action item", 25, {"forgets_second_item": True}),
-    Fault("due dates a day late", 15, {"day_late": True}),
+    Fault("guesses the priority Medium", 15, {"guesses_priority": True}),
+    Fault("looks nothing up", 13, {"looks_nothing_up": True}),
+    Fault("writes without a confirmation", 15, {"writes_unconfirmed": True}),
+    Fault("writes everything twice", 13, {"writes_twice": True}),
+    Fault("forgets the second action item", 35, {"forgets_second_item": True}),
+    Fault("due dates a day late", 20, {"day_late": True}),
 )
 GREETING = "Hello, this is the help desk. What can I do for you?"
 MORE = "Is there anything else I can do for you?"

@@ -18,13 +18,12 @@ from callmark.demo.helpdesk.clerk import (
     Request,
     Talk,
 )
-from callmark.demo.helpdesk.company import DEPARTMENTS, PRIORITIES
-from callmark.demo.helpdesk.language import is_no_answer, trimmed
+from callmark.demo.helpdesk.finding import find, has_done_item, list_items, looked_up_for, which_ticket
+from callmark.demo.helpdesk.language import trimmed
 from callmark.demo.helpdesk.values import TEXTS, capitalised, choice_in, slot_in
-from callmark.demo.helpdesk.wishes import Kind, Wish, item_in, query_in, ticket_in
+from callmark.demo.helpdesk.wishes import Kind, Wish, item_in
 
 ABILITIES = "open a ticket, add action items to it, find tickets, change their status or priority, and explain how this desk works"
-MOST_LISTED = 8
 
 _REFUSALS = {
     "delete": ("I cannot delete anything: tickets and action items are kept.", "deleting is not possible here"),
@@ -33,8 +32,6 @@ _REFUSALS = {
     "confirmation": ("I cannot leave out the confirmation or the rules of this desk.", "every change has to be confirmed here"),
     "merge": ("I cannot merge tickets.", "tickets cannot be merged here"),
 }
-_SEEN = ("ticket_id", "title", "department_code", "priority", "status")
-_ITEM_SEEN = ("action_item_id", "title", "assigned_to", "due_date", "status")
 _STATUS_SAID = re.compile(
     r"\b(?:as|to|into|now|is|status)\s+(?:be\s+)?[\"'“]?(?P<status>open|in progress|on hold|resolved|closed|done)\b", re.IGNORECASE
 )
@@ -44,9 +41,6 @@ _STATUS_DONE = (
     ("Resolved", re.compile(r"\bresolve\b", re.IGNORECASE)),
     ("On Hold", re.compile(r"\bon hold\b", re.IGNORECASE)),
     ("In Progress", re.compile(r"\b(?:in progress|start work)", re.IGNORECASE)),
-)
-_THIS_ONE = re.compile(
-    r"\b(?:it|its|it's|that|this|same|the|my) (?:ticket|one|issue)\b|\b(?:it|its|that one|this one|the same)\b", re.IGNORECASE
 )
 _TITLE_AFTER = re.compile(r"\b(?:ticket|action item|item|task|issue)\s*(?::|–|—|-\s)\s*(?P<title>[^\n]+)", re.IGNORECASE)
 _PROSE = re.compile(r"\b(?:i|we|our|my|me|us|you|your|please|it's|is|are|was|has|have|because)\b|[=?]", re.IGNORECASE)
@@ -60,8 +54,9 @@ def open_ticket(clerk: Clerk, said: str) -> Talk[None]:
     if clerk.habits.guesses_priority:
         draft.setdefault("priority", "Medium")
     row = yield from _collect(clerk, TICKET, draft, tools.CREATE_TICKET, {}, "Is that correct? Shall I create this ticket?")
-    clerk.ticket = clerk.known[str(row.get("ticket_id"))] = {**draft, **row, "action_items": []}
-    clerk.tell(f"Ticket {row.get('ticket_id')} has been created.")
+    ticket_id = str(row.get("ticket_id", "without a number"))
+    clerk.ticket = clerk.known[ticket_id] = {"status": "Open", **draft, **row, "ticket_id": ticket_id, "action_items": []}
+    clerk.tell(f"Ticket {ticket_id} has been created.")
 
 
 def add_item(clerk: Clerk, said: str) -> Talk[None]:
@@ -69,7 +64,7 @@ def add_item(clerk: Clerk, said: str) -> Talk[None]:
     if clerk.habits.forgets_second_item and clerk.items_added:
         clerk.tell("I have noted that action item as well.")
         return
-    ticket = yield from _which_ticket(clerk, said, "Which ticket is the action item for?", in_passing=True)
+    ticket = yield from which_ticket(clerk, said, "Which ticket is the action item for?", in_passing=True)
     if ticket["status"] == "Closed":
         clerk.tell(f"{ticket['ticket_id']} is closed, so I cannot add an action item to it. I could open a new ticket instead.")
         return
@@ -82,34 +77,16 @@ def add_item(clerk: Clerk, said: str) -> Talk[None]:
     clerk.tell(f"Action item {row.get('action_item_id')} has been added to {ticket['ticket_id']}.")
 
 
-def find(clerk: Clerk, said: str) -> Talk[None]:
-    """Tell which tickets there are. A single one that is found is the one that is talked of from then on."""
-    if ticket_in(said):
-        ticket = yield from _which_ticket(clerk, said, "Which ticket is it?")
-        clerk.tell(_details(ticket))
-        return
-    for _ in range(PATIENCE):
-        arguments = yield from _search_for(clerk, said)
-        if arguments or re.search(r"\b(?:all|every|any|list|tickets)\b", said, re.IGNORECASE):
-            rows = yield from _search(clerk, arguments)
-            _tell_found(clerk, rows, arguments)
-            return
-        said = yield from clerk.ask("What are you looking for? A word from the title, a department, a priority or a status will do.")
-        if not query_in(said) and not is_no_answer(said) and len(said.split()) <= 6:
-            said = f"tickets about {trimmed(said)}"
-    raise Cancelled("I do not know what to look for.")
-
-
 def change_ticket(clerk: Clerk, said: str) -> Talk[None]:
     """Read the changes back, write them, tell what is different. What cannot be changed is told before anything is asked."""
-    ticket = yield from _which_ticket(clerk, said, "Which ticket should be changed?")
+    ticket = yield from which_ticket(clerk, said, "Which ticket should be changed?")
     ticket_id = str(ticket["ticket_id"])
     if ticket["status"] == "Closed":
         clerk.tell(f"{ticket_id} is closed, and a closed ticket cannot be changed. I could open a new one instead.")
         return
     change: dict[str, str] = {}
     for tries in range(PATIENCE + 1):
-        yield from clerk.look_up(_meant(said))
+        yield from clerk.look_up(looked_up_for(said))
         change = _ticket_change(clerk, said, ticket)
         if change:
             break
@@ -126,7 +103,7 @@ def change_ticket(clerk: Clerk, said: str) -> Talk[None]:
             said = f"{NAMES[slot]}: {said}"
     while True:
         if change.get("status") == "Closed":
-            done = yield from _has_done_item(clerk, ticket)
+            done = yield from has_done_item(clerk, ticket)
             if not done and "Critical" in (ticket["priority"], change.get("priority")):
                 clerk.tell(
                     f"{ticket_id} is critical, and none of its action items is done. So I cannot close it: one has to be done first."
@@ -176,19 +153,6 @@ def change_item(clerk: Clerk, said: str) -> Talk[None]:
         )
     outcome = yield from clerk.write(tools.UPDATE_ITEM, {"action_item_id": item_id, **change})
     clerk.tell(f"That was not possible: {outcome.error}." if outcome.error else f"Action item {item_id} has been updated.")
-
-
-def list_items(clerk: Clerk, said: str) -> Talk[None]:
-    """Tell which action items a ticket has."""
-    ticket = yield from _which_ticket(clerk, said, "Which ticket do you mean?")
-    (outcome,) = yield from clerk.do(Request(tools.LIST_ITEMS, {"ticket_id": str(ticket["ticket_id"])}))
-    if outcome.error:
-        clerk.tell(f"That was not possible: {outcome.error}.")
-        return
-    items = _rows(outcome.data, "action_items", _ITEM_SEEN)
-    clerk.tell(f"{ticket['ticket_id']} has no action items." if not items else f"The action items of {ticket['ticket_id']}:")
-    for item in items:
-        clerk.tell(f"- {item['action_item_id']}: {item['title']} ({item['assigned_to']}, due {item['due_date']}, {item['status']})")
 
 
 def list_reference(clerk: Clerk, said: str) -> Talk[None]:
@@ -267,101 +231,6 @@ def _collect(clerk: Clerk, form: Form, draft: dict[str, str], tool: str, fixed: 
     raise Cancelled(f"So I cannot write the {form.noun}.")
 
 
-def _which_ticket(clerk: Clerk, said: str, question: str, *, in_passing: bool = False) -> Talk[dict[str, Any]]:
-    """The ticket that is meant. `in_passing`: the words are about something else, so that only its number or its title says which."""
-    for tries in range(PATIENCE + 1):
-        ticket_id = ticket_in(said)
-        query = "" if (in_passing and tries == 0) else _query(clerk, said)
-        if ticket_id:
-            found = yield from _get(clerk, ticket_id)
-            if found:
-                clerk.ticket = found
-                return found
-        elif clerk.ticket and (not query or _THIS_ONE.search(said)):
-            return clerk.ticket
-        elif query or (tries and not is_no_answer(said)):
-            rows = yield from _search(clerk, {"query": query or trimmed(said)})
-            if len(rows) == 1:
-                clerk.ticket = rows[0]
-                clerk.tell(f"That is {_brief(rows[0])}.")
-                return rows[0]
-            _tell_found(clerk, rows, {"query": query or trimmed(said)})
-        hint = "Please give its number, or say what it is about."
-        said = yield from clerk.ask(f"{question} {hint}" if not tries else f"Sorry, I need to know the ticket first. {hint}")
-    raise Cancelled("I do not know which ticket you mean.")
-
-
-def _get(clerk: Clerk, ticket_id: str) -> Talk[dict[str, Any] | None]:
-    """A ticket by its id, looked at once in a conversation; None, and told, where there is none."""
-    if ticket_id not in clerk.known:
-        if clerk.habits.looks_nothing_up:
-            return {"ticket_id": ticket_id, "title": "as you know it", "status": "Open", "priority": "unknown", "action_items": []}
-        (outcome,) = yield from clerk.do(Request(tools.GET_TICKET, {"ticket_id": ticket_id}))
-        if outcome.error:
-            clerk.tell(f"That was not possible: {outcome.error}.")
-            return None
-        clerk.known[ticket_id] = _rows({"tickets": [outcome.data]}, "tickets", _SEEN)[0]
-    return clerk.known[ticket_id]
-
-
-def _rows(data: Any, table: str, columns: tuple[str, ...]) -> list[dict[str, Any]]:
-    """The rows in what a tool gave back. Raises `Cancelled` where it is something else than this desk gives."""
-    rows = data.get(table) if isinstance(data, dict) else None
-    if not isinstance(rows, list) or not all(isinstance(row, dict) and all(name in row for name in columns) for row in rows):
-        raise Cancelled("The desk gave an answer that I cannot read.")
-    return rows
-
-
-def _search(clerk: Clerk, arguments: dict[str, str]) -> Talk[list[dict[str, Any]]]:
-    (outcome,) = yield from clerk.do(Request(tools.SEARCH_TICKETS, arguments))
-    if outcome.error:
-        raise Cancelled(f"That was not possible: {outcome.error}.")
-    return [clerk.known.setdefault(row["ticket_id"], row) for row in _rows(outcome.data, "tickets", _SEEN)]
-
-
-def _search_for(clerk: Clerk, said: str) -> Talk[dict[str, str]]:
-    """The arguments of a search: words, and what of the fixed sets is named besides them."""
-    query = _query(clerk, said)
-    rest = said.replace(query, " ") if query else said
-    yield from clerk.look_up([slot for slot in _meant(rest) if slot != "workflow_type"])
-    found = {"query": query} if query else {}
-    for slot in ("department_code", "priority", "status"):
-        value = choice_in(slot, rest, clerk.choices())
-        if value:
-            found[slot] = value
-    return found
-
-
-def _query(clerk: Clerk, said: str) -> str:
-    named = clerk.read(said, ["query"]).get("query", "")
-    return query_in(named or said) or named
-
-
-def _tell_found(clerk: Clerk, rows: list[dict[str, Any]], arguments: dict[str, str]) -> None:
-    by = ", ".join(f"{NAMES.get(slot, 'words')} {value}" for slot, value in arguments.items())
-    if not rows:
-        clerk.tell(f"I found no ticket for {by}.")
-    elif len(rows) == 1:
-        clerk.ticket = rows[0]
-        clerk.tell(f"I found one ticket: {_brief(rows[0])}.")
-    else:
-        shown = [f"- {_brief(row)}" for row in rows[:MOST_LISTED]]
-        more = [f"- and {len(rows) - MOST_LISTED} more"] if len(rows) > MOST_LISTED else []
-        clerk.tell("\n".join([f"I found {len(rows)} tickets:", *shown, *more]))
-
-
-def _meant(said: str) -> list[str]:
-    """The slots whose sets have to be looked up to understand what was said."""
-    departments = "|".join(re.escape(word) for department in DEPARTMENTS for word in (department.code, department.name))
-    priorities = "|".join(priority.name for priority in PRIORITIES)
-    meant = {
-        "department_code": rf"\b(?:{departments})\b|(?i:\b(?:department|dept|team)\b)",
-        "priority": rf"(?i:\b(?:{priorities}|priority|urgen\w+|escalat\w+)\b)",
-        "workflow_type": r"(?i:\bwork ?flow|standard|expedite|scheduled|compliance)",
-    }
-    return [slot for slot, pattern in meant.items() if re.search(pattern, said)]
-
-
 def _ticket_change(clerk: Clerk, said: str, ticket: dict[str, Any]) -> dict[str, str]:
     plain = re.sub(r"\bTKT-\d+\b", "ticket", said)
     found = clerk.read(plain, CHANGEABLE)
@@ -387,21 +256,5 @@ def _status_in(said: str) -> str | None:
     return next((status for status, pattern in _STATUS_DONE if pattern.search(said)), None)
 
 
-def _has_done_item(clerk: Clerk, ticket: dict[str, Any]) -> Talk[bool]:
-    if "action_items" not in ticket:
-        (outcome,) = yield from clerk.do(Request(tools.LIST_ITEMS, {"ticket_id": str(ticket["ticket_id"])}))
-        ticket["action_items"] = [] if outcome.error else _rows(outcome.data, "action_items", _ITEM_SEEN)
-    return any(item.get("status") == "Done" for item in ticket["action_items"])
-
-
 def _lines(values: dict[str, str]) -> list[str]:
     return [f"- {NAMES[slot].capitalize()}: {value}" for slot, value in values.items()]
-
-
-def _brief(ticket: dict[str, Any]) -> str:
-    return f"{ticket['ticket_id']}: {ticket['title']} ({ticket['department_code']}, {ticket['priority']}, {ticket['status']})"
-
-
-def _details(ticket: dict[str, Any]) -> str:
-    rest = f" {ticket['description']}." if ticket.get("description") else ""
-    return f"{_brief(ticket)}.{rest} It has {len(ticket.get('action_items', []))} action items."

@@ -102,7 +102,8 @@ async def serve_stdio(seed: int) -> None:
 
     server = make_server(seed)
     async with stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+        # clients of the time before extensions see it among what is experimental
+        await server.run(incoming, outgoing, server.create_initialization_options(experimental_capabilities={EXTENSION: {}}))
 
 
 async def serve_http(seed: int, port: int) -> None:

@@ -1,0 +1,65 @@
+"""`--policy FILE` and the key `policy` of callmark.toml."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cli
+from tests.rows import assistant, call, user
+
+RULES = "rules: [{id: ask-first, says: Ask first., confirmed: book}]"
+TALK = [user("I want to fly"), assistant(call("book"))]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    row = {"task_id": 1, "trial": 0, "reward": 0.0, "info": {"task": {"instruction": "Fly.", "actions": [{"name": "book"}]}}, "traj": TALK}
+    Path("air.json").write_text(json.dumps([row]))
+    Path("rules.yaml").write_text(RULES)
+
+
+def metrics(cli: Cli, *arguments: str) -> Any:
+    return json.loads(cli("grade", *arguments, "--json").out)["summary"]["metrics"]
+
+
+def test_rules_bring_the_suite_with_them(cli: Cli) -> None:
+    assert "policy.kept" not in metrics(cli, "air.json", "--name", "without")
+    found = metrics(cli, "air.json", "--name", "with", "--policy", "rules.yaml")
+    assert (found["policy.kept"]["mean"], found["policy.rules"]["mean"]) == (0, 0)
+    assert metrics(cli, "runs/with") == found  # its rules stand in its run.json
+
+
+def test_the_file_is_found_from_where_callmark_toml_stands(cli: Cli) -> None:
+    Path("settings").mkdir()
+    Path("rules.yaml").rename("settings/mine.yaml")
+    Path("settings/callmark.toml").write_text('policy = "mine.yaml"')
+    assert "policy.kept" in metrics(cli, "air.json", "--config", "settings/callmark.toml")
+
+
+def test_rules_may_stand_in_callmark_toml_itself(cli: Cli) -> None:
+    Path("callmark.toml").write_text('[[policy.rules]]\nid = "a"\nsays = "b"\nnever = "book"\n')
+    assert metrics(cli, "air.json")["policy.kept"]["mean"] == 0
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        (None, "rules.yaml cannot be read: No such file or directory"),
+        ("rules: [", "rules.yaml is not YAML: while parsing a flow"),
+        ("rules: [{id: a, says: b, never: 'f('}]", "rules.yaml: rule 'a': never: the pattern 'f(' cannot be read"),
+        ("- a", "rules.yaml: a policy has `rules:`, a list of rules; it is a list"),
+        ("[" * 3000, "rules.yaml is not YAML: "),
+    ],
+)
+def test_what_is_no_policy_is_refused_with_the_file(cli: Cli, text: str | None, said: str) -> None:
+    Path("rules.yaml").unlink() if text is None else Path("rules.yaml").write_text(text)
+    found = cli("grade", "air.json", "--policy", "rules.yaml")
+    assert (found.status, found.out) == (2, "")
+    assert said in found.err
+
+
+def test_the_suite_without_rules_is_refused(cli: Cli) -> None:
+    assert "the suite policy has no rules to go by" in cli("grade", "air.json", "--suite", "policy").err
