@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from callmark.analysis.clusters import ClusterTally
 
-
 NAMES = ("x",)
 
 

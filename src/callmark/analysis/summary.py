@@ -79,7 +79,9 @@ class Usage(Struct, frozen=True):
 
 
 class Summary(Struct, frozen=True):
-    """What the grades come to. `right` cases have every call right; in `right_tools` only arguments are wrong."""
+    """What the grades come to. `right` cases have every call right; in `right_tools` only arguments are wrong. Of whole conversations:
+    why they ended, and how often a user spoke on average.
+    """
 
     cases: int
     graded: int
@@ -95,6 +97,8 @@ class Summary(Struct, frozen=True):
     error_texts: dict[str, int]
     usage: Usage | None = None
     details: Details | None = None
+    endings: dict[str, int] = {}
+    turns: float | None = None
 
 
 class Tally:
@@ -112,6 +116,8 @@ class Tally:
         self._tools: dict[str, list[float]] = {}
         self._notes: Counter[str] = Counter()
         self._error_texts: Counter[str] = Counter()
+        self._endings: Counter[str] = Counter()
+        self._turns = [0, 0]  # of how many conversations, how often the users spoke
         self._seconds: Counter[float] = Counter()  # with three digits that count, so that there are not many
         self._input_tokens = self._output_tokens = self._asked_again = 0
         self._cost: float | None = None
@@ -132,6 +138,10 @@ class Tally:
             return
         self._scored += 1
         self._add_metrics(grade)
+        if grade.ending:
+            self._endings[bounded(self._endings, grade.ending)] += 1
+        if grade.turns is not None:
+            self._turns = [self._turns[0] + 1, self._turns[1] + grade.turns]
         if grade.faults:
             told = [fault for fault in grade.faults if not self._counted or not self._counted.isdisjoint(fault.suites)]
             for fault in told:
@@ -172,6 +182,8 @@ class Tally:
             dict(self._error_texts.most_common()),
             self._usage(),
             self._detailed(metrics),
+            dict(self._endings.most_common()),
+            self._turns[1] / self._turns[0] if self._turns[0] else None,
         )
 
     def _detailed(self, metrics: Mapping[str, Estimate]) -> Details | None:

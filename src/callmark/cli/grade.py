@@ -95,7 +95,7 @@ def command(
             _refuse_with_run(cases, given)
             for file in (folder.to_here(before.dataset.path), *folder.files()) if reading.rejects else ():
                 refuse_same_file(file=file, rejects=reading.rejects)
-            if settings.suites == OWN and set(OWN) < set(before.settings.suites):  # nobody said to leave out those of conversations
+            if settings.suites == OWN and before.dataset.what == "scenarios":  # nobody said to leave out those of conversations
                 settings = structs.replace(settings, suites=before.settings.suites)
             if not settings.policy:
                 settings = structs.replace(settings, policy=before.settings.policy)

@@ -193,7 +193,7 @@ def say_how_to_go_on(runs: "ModelRuns") -> None:
             say(f"{command_of(run.info)} {one_line(str(run.folder), 200)} --resume")
 
 
-def shown(asked: "list[Asked]", *, as_json: bool) -> int:
+def shown(asked: "list[Asked]", *, as_json: bool, details: bool = True) -> int:
     """Show what came of it; the exit status."""
     from callmark.reporting.models_view import show_asked
     from callmark.reporting.terminal import console
@@ -212,6 +212,6 @@ def shown(asked: "list[Asked]", *, as_json: bool) -> int:
             )
         )
     else:
-        show_asked(console(), asked)
+        show_asked(console(), asked, details=details)
     finished = all(one.graded and not one.graded.summary.errors and not one.info.stopped for one in asked)
     return 0 if finished else WITH_ERRORS

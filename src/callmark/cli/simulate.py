@@ -46,6 +46,7 @@ _MORE_THAN_NOTHING = Finite(min=0, min_open=True)
 @click.option("--suite", "suites", multiple=True, metavar="NAME", help="process, state, policy, effort, call, schema, or your own.")
 @click.option("--policy", metavar="FILE", help="Rules for the suite policy, in YAML.")
 @click.option("--config", metavar="FILE", help="callmark.toml; the current folder's if not given.")
+@click.option("--details", is_flag=True, help="Of one agent: by scenario type, by function, by argument, over trials, and what that says.")
 @click.option("--json", "as_json", is_flag=True, help="For machines: what grade --json gives, for each agent.")
 @reading_options(tools=False)
 def command(
@@ -70,6 +71,7 @@ def command(
     suites: tuple[str, ...],
     policy: str | None,
     config: str | None,
+    details: bool,
     as_json: bool,
     reading: ReadingOptions,
     asking: AskingOptions,
@@ -124,7 +126,7 @@ def command(
         seed=seed,
     )
     with reading.reader() as reader:
-        how = How(1, reader.on_bad, intervals=None if as_json else SHOWN, detailed=as_json)
+        how = How(1, reader.on_bad, intervals=None if as_json else SHOWN, detailed=True)
         cache = None if no_cache else Cache()
         if cache is not None and cache.problem:
             say(f"callmark: {keys.hide(cache.problem)}.")
@@ -138,7 +140,7 @@ def command(
             say_how_to_go_on(runs)
             raise
         asked = runs.grade()
-    return shown(asked, as_json=as_json)
+    return shown(asked, as_json=as_json, details=details)
 
 
 def _plan(

@@ -31,7 +31,7 @@ _encode = msgspec.json.Encoder().encode
 class Graded(Struct, frozen=True, gc=False, omit_defaults=True):
     """A grade as it is written down, with what tables are made by: the conversation and the message that the case was cut from, the
     kind of scenario, the group, the characters of its prompt, the names that were expected and made, and which were paired and whether
-    their arguments all agree.
+    their arguments all agree. Of a whole conversation: why it ended, and how often the user spoke.
     """
 
     case: str
@@ -50,6 +50,8 @@ class Graded(Struct, frozen=True, gc=False, omit_defaults=True):
     group: str | None = None
     spent: Spent | None = None
     prompt: int | None = None
+    ending: str = ""
+    turns: int | None = None
 
 
 _decode = msgspec.json.Decoder(Graded).decode
@@ -242,6 +244,8 @@ def _record(
         case.group,
         prediction.spent,
         sum([len(said.text) for said in case.messages]) or None,
+        prediction.ending,
+        sum([said.role == "user" for said in prediction.transcript]) if prediction.transcript else None,
     )
 
 

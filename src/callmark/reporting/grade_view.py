@@ -41,6 +41,7 @@ def show_summary(console: Console, summary: Summary, *, scenarios: bool) -> None
     else:
         _headline(console, summary, "process.reliability" if scenarios else "call.score")
         _suites(console, summary, "process.reliability" if scenarios else "call.score")
+        _conversations(console, summary)
         _faults(console, summary)
         _tools(console, summary)
     _errors(console, summary)
@@ -97,6 +98,20 @@ def _named(name: str, value: str) -> Text:
     return Text.assemble((f"{name} ", ""), (value, "cyan"), "   ")
 
 
+def _conversations(console: Console, summary: Summary) -> None:
+    """Why conversations ended, how long they were, and what their trials give."""
+    parts = [f"{one_line(ending, _NAME)} {count:,}" for ending, count in summary.endings.items()]
+    if summary.turns is not None:
+        parts.append(f"the user spoke {summary.turns:.3g}×")
+    if parts:
+        console.print(Text.assemble("\n  ended   ", " · ".join(parts)), soft_wrap=True)
+    trials = summary.details.trials if summary.details else None
+    if trials is not None and len(trials.passes) > 1:
+        told = " · ".join(f"pass^{one.k} {share(one.every)}" for one in trials.passes)
+        same = trials.over_trials
+        console.print(Text(f"  trials  {told} · the same outcome every time in {same.same:,} of {same.n:,}"), soft_wrap=True)
+
+
 def _faults(console: Console, summary: Summary) -> None:
     if not summary.faults:
         console.print(Text("\n  nothing went wrong", style="green"))
@@ -148,11 +163,13 @@ def interval(found: Estimate) -> str:
     return f"{share(found.low)}-{share(found.high)}" if found.low is not None and found.high is not None else ""
 
 
-def usage_line(usage: Usage) -> str:
-    """Seconds, tokens, cost, as far as they were measured."""
+def usage_line(usage: Usage, what: str = "answer") -> str:
+    """Seconds, tokens, cost, as far as they were measured. `what` is what took so long."""
     parts = []
     if usage.median_seconds >= FELT:
-        parts.append(f"{seconds(usage.median_seconds)} an answer, one in twenty over {seconds(usage.slow_seconds)}")
+        parts.append(
+            f"{seconds(usage.median_seconds)} {'an' if what[0] == 'a' else 'a'} {what}, one in twenty over {seconds(usage.slow_seconds)}"
+        )
     if usage.input_tokens or usage.output_tokens:
         parts.append(f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out")
     if usage.cost is not None:
@@ -171,15 +188,15 @@ def _asked(asked: AskedInfo) -> Iterator[str]:
     if asked.stopped:
         yield f"stopped: {one_line(asked.stopped, 200)}"
     if asked.trials > 1:
-        yield f"each asked {asked.trials} times"
+        yield f"each {'held' if asked.simulated else 'asked'} {asked.trials} times"
     if asked.remembered:
         yield f"{counted(asked.remembered, 'answer')} remembered from an earlier run (--no-cache asks anew)"
     if asked.trailing:
         yield f"{counted(asked.trailing, 'prompt')} ended in words of the assistant, which were left out (--trailing-assistant keep)"
 
 
-def show_run(console: Console, folder: str, info: RunInfo, summary: Summary) -> None:
-    """The head, what was noticed on the way, the summary, its details if there are any, and where to go from here."""
+def show_run(console: Console, folder: str, info: RunInfo, summary: Summary, *, details: bool = True) -> None:
+    """The head, what was noticed on the way, the summary, its details if they are wanted and there are any, and where to go from here."""
     scenarios = info.dataset.what == "scenarios"
     what = "scenario" if scenarios else "decision point"
     head = Text(one_line(info.predictions.name or folder, 120), style="bold")
@@ -190,11 +207,11 @@ def show_run(console: Console, folder: str, info: RunInfo, summary: Summary) -> 
     for line in noticed(info):
         console.print(Text(f"  {line}", style="dim"), soft_wrap=True)
     show_summary(console, summary, scenarios=scenarios)
-    if summary.details is not None:
+    if details and summary.details is not None:
         from callmark.reporting.details_view import show_details
 
         show_details(console, summary.details, headline="process.reliability" if scenarios else "call.score")
-    if summary.usage is not None and (told := usage_line(summary.usage)):
+    if summary.usage is not None and (told := usage_line(summary.usage, "conversation" if scenarios else "answer")):
         console.print(Text(f"\n  {told}", style="dim"), soft_wrap=True)
     console.print(
         Text.assemble("\n", (one_line(folder, 120), "bold"), f"  ·  callmark grade {one_line(folder, 120)} grades it again"), soft_wrap=True

@@ -13,6 +13,7 @@ from callmark.reporting.grade_view import FELT, interval, noticed, seconds, shar
 from callmark.reporting.safety import one_line
 from callmark.reporting.terminal import table
 from callmark.running.comparing import compared
+from callmark.running.graded_run import GradedRun
 from callmark.running.model_run import Asked
 from callmark.running.runs import Run
 from callmark.wording import counted
@@ -38,18 +39,14 @@ def show_providers(console: Console, providers: Sequence[Provider], named: Mappi
             console.print(Text.assemble("  ", (one_line(name, _NAME), "bold"), f"  {one_line(spec, 100)}"), soft_wrap=True)
 
 
-def show_asked(console: Console, asked: Sequence[Asked]) -> None:
-    """One run in full; several side by side."""
+def show_asked(console: Console, asked: Sequence[Asked], *, details: bool = True) -> None:
+    """One run in full, with its details if they are wanted; several side by side."""
     graded = [one.graded for one in asked if one.graded is not None]
     if len(asked) == 1 and graded:
-        show_run(console, str(asked[0].folder), graded[0].info, graded[0].summary)
+        show_run(console, str(asked[0].folder), graded[0].info, graded[0].summary, details=details)
         return
     if len(graded) > 1:
-        first = graded[0]
-        where = f" from {counted(max(one.summary.conversations for one in graded), 'conversation')}"
-        console.print(
-            Text.assemble((f"{len(graded)} models", "bold"), f" · {counted(first.info.cases, 'decision point')}{where}"), soft_wrap=True
-        )
+        console.print(_head(graded), soft_wrap=True)
         for line in dict.fromkeys(line for one in graded for line in noticed(one.info)):
             console.print(Text(f"  {line}", style="dim"), soft_wrap=True)
         console.print()
@@ -62,6 +59,14 @@ def show_asked(console: Console, asked: Sequence[Asked]) -> None:
     console.print(Text("callmark grade RUN shows one of them in full", style="dim"))
 
 
+def _head(graded: Sequence[GradedRun]) -> Text:
+    first = graded[0].info
+    if first.dataset.what == "scenarios":
+        return Text.assemble((f"{len(graded)} agents", "bold"), f" · {counted(first.cases, 'scenario')}")
+    where = f" from {counted(max(one.summary.conversations for one in graded), 'conversation')}"
+    return Text.assemble((f"{len(graded)} models", "bold"), f" · {counted(first.cases, 'decision point')}{where}")
+
+
 def _compared(console: Console, asked: Sequence[Asked]) -> None:
     """Each model against the first, where both have cases that were scored."""
     runs = [Run(one.folder.path) for one in asked if one.graded and one.graded.summary.scored]
@@ -72,6 +77,7 @@ def _compared(console: Console, asked: Sequence[Asked]) -> None:
 
 def _side_by_side(console: Console, labels: Sequence[str], summaries: Sequence[Summary]) -> None:
     """A row for each number, and for each model two columns: the number, and its interval if it has one."""
+    headline = "call.score" if "call.score" in summaries[0].metrics else "process.reliability"
     made = table("", *(heading for label in labels for heading in (one_line(label, _COLUMN), "")))
     for value, spread in zip(made.columns[1::2], made.columns[2::2], strict=True):
         value.header_style, value.style, spread.style, spread.justify = "bold", "cyan", "dim", "left"
@@ -80,7 +86,9 @@ def _side_by_side(console: Console, labels: Sequence[str], summaries: Sequence[S
         made.add_row(f"  {name}", *(part for cell in cells for part in cell), style=style)
 
     for name in summaries[0].metrics:
-        row(one_line(name, _NAME), [_cell(summary, name) for summary in summaries], "bold" if name == "call.score" else "")
+        row(one_line(name, _NAME), [_cell(summary, name) for summary in summaries], "bold" if name == headline else "")
+    for name, cells in _of_conversations(summaries).items():
+        row(name, [(cell, "") for cell in cells])
     made.add_row()
     row("what went wrong", [], "bold")
     kinds = Counter[str]()
@@ -96,7 +104,9 @@ def _side_by_side(console: Console, labels: Sequence[str], summaries: Sequence[S
         row("errors, in no number above", [(f"{summary.errors:,}", "") for summary in summaries], "red")
     used = [summary.usage for summary in summaries]
     told = {
-        "an answer took": [seconds(one.median_seconds) if one and one.median_seconds >= FELT else "" for one in used],
+        "a conversation took" if any(summary.endings for summary in summaries) else "an answer took": [
+            seconds(one.median_seconds) if one and one.median_seconds >= FELT else "" for one in used
+        ],
         "tokens in": [f"{one.input_tokens:,}" if one and one.input_tokens else "" for one in used],
         "tokens out": [f"{one.output_tokens:,}" if one and one.output_tokens else "" for one in used],
         "cost": [f"{one.cost:,.4g}" if one and one.cost is not None else "" for one in used],
@@ -107,6 +117,19 @@ def _side_by_side(console: Console, labels: Sequence[str], summaries: Sequence[S
         if any(cells):
             row(name, [(cell, "") for cell in cells], "dim")
     console.print(made)
+
+
+def _of_conversations(summaries: Sequence[Summary]) -> dict[str, list[str]]:
+    """What their trials give, and why they ended."""
+    trials = [{one.k: one for one in found.passes} if found else {} for found in (one.details and one.details.trials for one in summaries)]
+    rows = {
+        f"pass^{k}": [share(found[k].every) if k in found else "-" for found in trials]
+        for k in range(2, max((max(found, default=0) for found in trials), default=0) + 1)
+    }
+    endings = Counter[str]()
+    for summary in summaries:
+        endings.update(summary.endings)
+    return rows | {f"ended: {one_line(name, _NAME)}": [f"{one.endings.get(name, 0):,}" for one in summaries] for name in endings}
 
 
 def _cell(summary: Summary, name: str) -> tuple[str, str]:
