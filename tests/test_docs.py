@@ -1,5 +1,6 @@
 """The examples in the documentation are run, and the README says what is so."""
 
+import os
 import re
 import shlex
 import sys
@@ -11,8 +12,8 @@ from callmark.data.lint import CODES
 from tests.conftest import Cli
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/datasets.md", "docs/grading.md", "docs/models.md", "docs/comparing.md")
-README, DATASETS, GRADING, MODELS, COMPARING = ((ROOT / name).read_text(encoding="utf-8") for name in PAGES)
+PAGES = ("README.md", "docs/datasets.md", "docs/grading.md", "docs/models.md", "docs/comparing.md", "docs/simulation.md")
+README, DATASETS, GRADING, MODELS, COMPARING, SIMULATION = ((ROOT / name).read_text(encoding="utf-8") for name in PAGES)
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"# (\S+\.\w+)\n")
 STATUS = re.compile(r"# exit status (\d)$")
@@ -56,13 +57,14 @@ def test_the_page_about_datasets_does_what_it_says(cli: Cli, tmp_path: Path, mon
         check(cli, command, quoted)
 
 
-@pytest.mark.parametrize("page", [GRADING, MODELS, COMPARING], ids=["grading", "models", "comparing"])
+@pytest.mark.parametrize("page", [GRADING, MODELS, COMPARING, SIMULATION], ids=["grading", "models", "comparing", "simulation"])
 def test_a_page_does_what_it_says(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], page: str
 ) -> None:
     """Block by block: a console's commands, a file that is named in its first line, a program and the text that it prints."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])  # to which callmark adds the current folder
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")  # in which a tool server looks for `python`
     printed = ""
     for language, text in blocks(page):
         if language == "console":

@@ -252,7 +252,7 @@ class Fault(Struct, frozen=True):
     origin_message: int | None = None
 
 
-class Note(Struct, frozen=True):
+class Note(Struct, frozen=True, omit_defaults=True):
     """Something worth knowing that is no fault. `message` is where it was, in the transcript."""
 
     kind: NoteKind

@@ -66,9 +66,24 @@ class Attempt:
             self._sources = self._earlier.extended(self.messages) if self._earlier else Sources(self.messages)
         return self._sources
 
-    def source_of(self, value: str | int | float) -> int | None:
-        """The first message that a value stands in; None where it stands in none."""
-        return None if plainly_nowhere(value, self.messages) else self.sources.find(value)
+    def source_of(self, value: str | int | float, actual: int) -> int | None:
+        """The first message before that call in which a value stands; None where it stands in none."""
+        if plainly_nowhere(value, self.messages):
+            return None
+        found = self.sources.find(value)
+        return found if found is None or found < self.stands(actual) else None
+
+    def stands(self, actual: int) -> int:
+        """The message that a call stands in: of a whole conversation, what comes after it is no source of it. Else the one to come."""
+        transcript = self.prediction.transcript if self.prediction else ()
+        if not transcript or self.messages is not transcript:
+            return len(self.messages)
+        before = 0
+        for index, message in enumerate(transcript):
+            before += len(message.calls)
+            if actual < before:
+                return index
+        return len(transcript)
 
     @property
     def sources_if_known(self) -> Sources | None:

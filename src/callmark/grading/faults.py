@@ -40,7 +40,7 @@ def faults(attempt: Attempt, *, process: ProcessSuite | None = None) -> list[Fau
     found = list(_calls(attempt, process or _PROCESS, runs)) if pairing.unpaired_expected or pairing.unpaired_actual else []
     for one in pairing.pairs:
         if not one.agrees:
-            found += _arguments(attempt, one, runs)
+            found += _arguments(attempt, one, process or _PROCESS, runs)
     return found
 
 
@@ -52,7 +52,8 @@ def notes(attempt: Attempt) -> list[Note]:
         found.append(Note("wrong_order", "the calls were made in another order than expected"))
     for one in pairs:
         call = attempt.actual[one.actual]
-        if one.agrees and attempt.messages and call.name not in DERIVED and not plainly_stand(call.arguments, attempt.messages):
+        before = attempt.messages[: attempt.stands(one.actual)] if one.agrees else ()
+        if before and call.name not in DERIVED and not plainly_stand(call.arguments, before):
             found += invented_values(attempt, one.actual)
     for index, call in enumerate(attempt.actual):
         for path, problem in attempt.schemas.violations(call):
@@ -66,7 +67,7 @@ def invented_values(attempt: Attempt, index: int) -> Iterator[Note]:
     """A note for each value of a call that is right, but stands nowhere in the conversation."""
     call = attempt.actual[index]
     for path, value in needing_source(call, attempt.parameters(call.name)):
-        if attempt.source_of(value) is None:
+        if attempt.source_of(value, index) is None:
             yield Note("invented_value", f"{path} = {dump(value)} is right, but stands nowhere in the conversation", index, path)
 
 
@@ -106,14 +107,15 @@ def _calls(attempt: Attempt, process: ProcessSuite, runs: bool) -> Iterator[Faul
             yield fault(kind, None, other, in_schema=first)
 
 
-def _arguments(attempt: Attempt, one: Pair, runs: bool) -> Iterator[Fault]:
+def _arguments(attempt: Attempt, one: Pair, process: ProcessSuite, runs: bool) -> Iterator[Fault]:
     expected, made = attempt.expected[one.expected], attempt.actual[one.actual]
+    ignored = process.ignores(made.name)
     schema = attempt.parameters(made.name)
     known = properties(schema)
     similar = attempt.one_by_similar or by_similar(one.arguments, expected.arguments, made.arguments)
 
     def fault(kind: FaultKind, key: str, origin: CameFrom = _UNKNOWN, *, in_schema: bool, in_process: bool = True) -> Fault:
-        counted = _COUNTED[(in_schema or not attempt.tools) and not runs, in_process]
+        counted = _COUNTED[(in_schema or not attempt.tools) and not runs, in_process and not ignored]
         wanted, value = recorded(expected.arguments.get(key)), made.arguments.get(key)
         return Fault(kind, one.expected, one.actual, key, wanted, value, counted, *origin)
 
@@ -128,15 +130,15 @@ def _arguments(attempt: Attempt, one: Pair, runs: bool) -> Iterator[Fault]:
         plain = recorded(wanted)
         other_type = key not in known and not is_matcher(plain) and _json_type(plain) != _json_type(value)
         kind: FaultKind = "wrong_type" if misfits or other_type else "wrong_value"
-        origin = _origin(Call(made.name, {key: value}), attempt)
+        origin = _origin(Call(made.name, {key: value}), attempt, one.actual)
         yield fault(kind, key, origin, in_schema=misfits, in_process=key in similar.differ)
 
 
-def _origin(call: Call, attempt: Attempt) -> CameFrom:
+def _origin(call: Call, attempt: Attempt, actual: int) -> CameFrom:
     """Where what is in a call came from, if anything in it needs a source and there is a conversation to look in."""
     if not attempt.messages or call.name in DERIVED:
         return _UNKNOWN
-    found = [attempt.source_of(value) for _, value in needing_source(call, attempt.parameters(call.name))]
+    found = [attempt.source_of(value, actual) for _, value in needing_source(call, attempt.parameters(call.name))]
     if not found:
         return _UNKNOWN
     return ("invented", None) if None in found else ("elsewhere", found[0])

@@ -103,7 +103,7 @@ class Grader:
         for prediction in predictions:
             if prediction.error:
                 records.append(_record(case, prediction, _names(case.expected)))
-            elif self._is_plainly_right(right, case, prediction.calls):
+            elif not prediction.transcript and self._is_plainly_right(right, case, prediction.calls):
                 records.append(self._plain_record(case, prediction))
             else:
                 grade = self._grade(right, case, prediction)
@@ -141,7 +141,7 @@ class Grader:
             right,
             prediction.calls,
             tools=case.tools,
-            messages=case.messages,
+            messages=case.messages or prediction.transcript,
             schemas=schemas,
             earlier=self._sources,
             case=case,

@@ -1,0 +1,220 @@
+"""A second clerk for the help desk, who is not the demo's: other words, other order, other confirmations. Written with no eye on who has to
+answer them.
+
+They fill in forms from the end to the beginning, ask for one thing at a time, show the sheet as a table, and save on a yes. Like every agent of
+the help desk they keep nothing: the conversation is had again from its messages each time.
+"""
+
+import json
+import re
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any
+
+from callmark.demo.helpdesk import tools as names
+from callmark.demo.helpdesk.company import DEPARTMENTS, PRIORITIES, TICKET_STATUSES, WORKFLOW_TYPES
+
+Call = tuple[str, dict[str, str]]
+Talk = Generator[str | Call, str, Any]  # says something or calls; is sent what came back
+
+TICKET = {
+    "expected_outcome": "How will you know that the matter is settled? Tell me the result you are after.",
+    "description": "And what is going on at the moment? Just describe it.",
+    "workflow_type": "We have four lanes: Standard, Expedited, Scheduled, Compliance. Which one do I put you in?",
+    "priority": "On our scale of Low, Medium, High and Critical, where does it sit?",
+    "department_code": "Whose turf is this? I need the department.",
+    "title": "Last box: a short name for the whole thing, please.",
+}
+ITEM = {
+    "due_date": "When must it be finished? Any calendar date will do.",
+    "description": "What precisely does the person have to do?",
+    "assigned_to": "Who gets the job? First and last name.",
+    "title": "And under which name do I list this to-do?",
+}
+BOXES = {
+    "expected_outcome": "Result",
+    "description": "Description",
+    "workflow_type": "Lane",
+    "priority": "Priority",
+    "department_code": "Department",
+    "title": "Name",
+    "due_date": "Finish by",
+    "assigned_to": "Person",
+    "status": "Status",
+}
+FORBIDDEN = r"\b(?:delete|wipe|remove|erase|gone|get rid of|renumber|approve|sign off|budget)\b|\bnumber of (?:the )?ticket\b"
+CHANGE = r"\bpriority\b|\bstatus\b|\bhand(?:ed)? (?:it )?over\b|\bhand\b.*\bover\b|\bwrong department\b|\bmove\b|\bset\b|\bchange\b|\bupdate\b|\bTKT-\d+\b"
+WORDS = {
+    "priority": {one.name: one.name for one in PRIORITIES},
+    "workflow_type": {one.name: one.name for one in WORKFLOW_TYPES},
+    "status": {one: one for one in TICKET_STATUSES},
+    "department_code": {**{one.name: one.code for one in DEPARTMENTS}, **{one.code: one.code for one in DEPARTMENTS}},
+}
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+FAREWELL = "Then I close the counter. All the best!"
+
+
+class Goodbye(Exception):  # noqa: N818 - it is what was said
+    """The user leaves."""
+
+
+def clerk(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The next message: a text, or one call."""
+    talk = _serve()
+    turn = next(talk)
+    made = 0
+    for message in messages:
+        if message["role"] in ("user", "tool"):
+            turn = talk.send(str(message.get("content") or ""))
+            made += message["role"] == "tool"
+    if isinstance(turn, str):
+        return {"role": "assistant", "content": turn}
+    function = {"name": turn[0], "arguments": json.dumps(turn[1])}
+    return {"role": "assistant", "content": None, "tool_calls": [{"id": f"c{made}", "type": "function", "function": function}]}
+
+
+def _serve() -> Talk:
+    said = yield "Counter three, whose turn is it?"
+    ticket = ""
+    while True:
+        try:
+            if _leaves(said):
+                raise Goodbye
+            if re.search(FORBIDDEN, said, re.IGNORECASE):
+                said = yield "That is off limits at this counter, I am not permitted to do it. Another matter, perhaps?"
+            elif re.search(r"\baction item\b|\bto-?do\b|\btask\b", said, re.IGNORECASE):
+                said = yield from _item(said, ticket)
+            elif re.search(CHANGE, said, re.IGNORECASE) and not re.search(r"\b(?:new|open|create) (?:a |support )*ticket\b", said, re.IGNORECASE):
+                said = yield from _change(said)
+            elif re.search(r"\bticket\b|\breport\b|\bissue\b|\bproblem\b|\bbroken\b|\blook at\b", said, re.IGNORECASE):
+                sheet = yield from _filled(TICKET, said, "Let us fill in a sheet for a new ticket, from the bottom up.")
+                found = yield (names.CREATE_TICKET, sheet)
+                ticket = _read(found).get("ticket_id", "")
+                said = yield f"Stamped and filed, it now runs under {ticket or found}. Was that your only matter, or do you have more?"
+            else:
+                said = yield "I deal with tickets and the to-dos that hang on them. Which of the two brings you here?"
+        except Goodbye:
+            said = yield FAREWELL
+
+
+def _item(said: str, ticket: str) -> Talk:
+    number = _ticket_in(said) or ticket
+    while not number:
+        number = _ticket_in((yield "A to-do hangs on a ticket. Tell me the number of that ticket (TKT-…)."))
+    sheet = yield from _filled(ITEM, said, f"A to-do for {number} then.")
+    found = yield (names.CREATE_ITEM, {"ticket_id": number, **sheet})
+    return (yield f"On the list as {_read(found).get('action_item_id', found)}. Was that your only matter, or do you have more?")
+
+
+def _change(said: str) -> Talk:
+    number = _ticket_in(said)
+    sheet = {field: value for field in ("priority", "status", "department_code") if (value := _value(field, said))}
+    while not number:
+        heard = yield "Which sheet do I pull out of the drawer? A number helps, or a few words from its name."
+        if _leaves(heard):
+            raise Goodbye
+        number = _ticket_in(heard)
+        if not number:
+            found = _read((yield (names.SEARCH_TICKETS, {"query": _plain(heard)}))).get("tickets", [])
+            number = found[0]["ticket_id"] if len(found) == 1 else ""
+    before = _read((yield (names.GET_TICKET, {"ticket_id": number})))
+    if before.get("status") == "Closed":
+        return (yield f"{number} is closed, and what is closed cannot be altered any more, I am sorry. Another matter, perhaps?")
+    field = next((one for one in ("priority", "status", "department_code") if one.removesuffix("_code") in said.casefold()), "")
+    while not sheet:
+        heard = yield f"I have {number} here ({before.get('title')}). " + (
+            f"What shall its {field.removesuffix('_code')} be from now on?" if field else "Which entry do I alter: priority, status or department?"
+        )
+        if _leaves(heard):
+            raise Goodbye
+        field = next((one for one in ("priority", "status", "department_code") if one.removesuffix("_code") in heard.casefold()), field)
+        sheet = {field: value} if field and (value := _value(field, heard)) else {}
+    sheet = yield from _agreed(sheet, f"So {number} gets altered like this:")
+    yield (names.UPDATE_TICKET, {"ticket_id": number, **sheet})
+    return (yield f"{number} is altered. Was that your only matter, or do you have more?")
+
+
+def _filled(form: Mapping[str, str], said: str, first: str) -> Talk:
+    """Every box of a form, what was told at once included, and agreed to."""
+    sheet = {field: value for field in form if (value := _labelled(field, said))}
+    say = f"{first} "
+    for field, question in form.items():
+        while field not in sheet:
+            heard = yield say + question
+            if _leaves(heard):
+                raise Goodbye
+            if value := _value(field, heard):
+                sheet[field] = value
+            say = "I could not make that out. " if not value else ""
+    return (yield from _agreed({field: sheet[field] for field in form}, "The sheet reads:"))
+
+
+def _agreed(sheet: dict[str, str], first: str) -> Talk:
+    while True:
+        rows = "\n".join(f"| {BOXES[field]} | {value} |" for field, value in sheet.items())
+        heard = yield f"{first}\n| box | entry |\n|---|---|\n{rows}\nMay I file it like that, yes or no?"
+        changed = {field: value for field in sheet if _named(field, heard) and (value := _value(field, heard)) and value != sheet[field]}
+        if changed:
+            sheet = {**sheet, **changed}
+        elif _leaves(heard):
+            raise Goodbye
+        elif re.search(r"\b(?:yes|yep|yeah|sure|right|correct|exactly|ok|okay|please do|go ahead|perfect|fine|good)\b", heard, re.IGNORECASE):
+            return sheet
+
+
+def _named(field: str, said: str) -> bool:
+    return field.removesuffix("_code").replace("_", " ") in said.casefold() or BOXES[field].casefold() in said.casefold()
+
+
+def _labelled(field: str, said: str) -> str:
+    label = field.removesuffix("_code").replace("_", " ")
+    found = re.search(rf"\b{label}: *(.+?)(?:\.(?= \w[\w ]*:)|\.?$)", said, re.IGNORECASE | re.MULTILINE)
+    return _value(field, found[1]) if found else ""
+
+
+def _value(field: str, said: str) -> str:
+    if field in WORDS:
+        found = {match.start(): value for word, value in WORDS[field].items() if (match := re.search(rf"\b{word}\b", said, re.IGNORECASE))}
+        return found[max(found)] if found else ""  # who corrects themselves says the right one last
+    return _day(said) if field == "due_date" else _plain(said)
+
+
+def _plain(said: str) -> str:
+    """What is meant: what stands in quotes, or after a colon, or after `is`, else all of it."""
+    text = said.strip().strip("!").rstrip(".").strip()
+    if quoted := re.search(r"[\"“](.+)[\"”]", text):
+        return quoted[1].rstrip(".")
+    if after := re.match(r"(?:[\w' ,]{0,60}: |(?:the |its |it |that |i'd |i would |let's )+(?:[\w ]{0,30}?)(?:is|call it|say|be|goes to) )(.+)$", text, re.IGNORECASE):
+        return after[1]
+    return text
+
+
+def _day(said: str) -> str:
+    if iso := re.search(r"\b\d{4}-\d\d-\d\d\b", said):
+        return iso[0]
+    month = "|".join(MONTHS)
+    day_first = re.search(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({month})\w*,? ?(\d{{4}})?", said, re.IGNORECASE)
+    month_first = re.search(rf"\b({month})\w* (\d{{1,2}})(?:st|nd|rd|th)?,? ?(\d{{4}})?", said, re.IGNORECASE)
+    if day_first:
+        day, name, year = day_first.groups()
+    elif month_first:
+        name, day, year = month_first.groups()
+    else:
+        return ""
+    return f"{year or 2025}-{MONTHS.index(name.casefold()) + 1:02}-{int(day):02}"
+
+
+def _ticket_in(said: str) -> str:
+    found = re.search(r"\bTKT-\d+\b", said, re.IGNORECASE)
+    return found[0].upper() if found else ""
+
+
+def _leaves(said: str) -> bool:
+    return bool(re.search(r"\b(?:good ?bye|bye|nothing else|that(?: i|')s all|that was everything|i give up|never ?mind)\b", said, re.IGNORECASE))
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
