@@ -105,7 +105,7 @@ def test_every_code_of_lint_is_explained() -> None:
 
 def test_the_readme_names_the_two_commands_and_a_picture_that_is_there() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in ("demo", "test", "bench", "proof"):
+    for target in ("demo", "test", "chatbot-eval", "bench", "proof"):
         assert f"make {target}" in README
         assert f"\n{target}:" in makefile
     for link in re.findall(r"\]\(([^)]+)\)", README):

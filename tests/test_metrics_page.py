@@ -31,8 +31,8 @@ def test_the_examples_of_a_section_are_right(section: doctest.DocTest) -> None:
     assert outcome.failed == 0, "".join(said)
 
 
-def test_the_page_has_sections_1_to_15_in_order() -> None:
-    assert [int(number) for number in HEADING.findall(PAGE)] == list(range(1, 16))
+def test_the_page_has_sections_1_to_18_in_order() -> None:
+    assert [int(number) for number in HEADING.findall(PAGE)] == list(range(1, 19))
 
 
 def test_every_section_has_an_example() -> None:

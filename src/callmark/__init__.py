@@ -6,6 +6,7 @@
     callmark.write(callmark.expand(dataset), "eval.jsonl")
     callmark.grade(expected_calls, made_calls, tools=tools)
     callmark.run("eval.jsonl", ["openai:gpt-4.1-mini", "vllm:tuned@http://localhost:8000"])
+    callmark.simulate("scenarios.jsonl", "openai:gpt-4.1-mini", tools="mcp:python server.py")
     callmark.compare("runs/base", "runs/tuned")
 
 A name is imported when it is first used, so that `import callmark` costs next to nothing.
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from callmark.running.comparing import compare
     from callmark.running.run import run
     from callmark.running.runs import Run
+    from callmark.simulation.simulate import simulate
     from callmark.types import Call, Case, Conversation, Finding, Message, Tool
 
 _HOMES = {
@@ -38,6 +40,7 @@ _HOMES = {
     "callmark.running.comparing": ("compare",),
     "callmark.running.run": ("run",),
     "callmark.running.runs": ("Run",),
+    "callmark.simulation.simulate": ("simulate",),
     "callmark.types": ("Call", "Case", "Conversation", "Finding", "Message", "Tool"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -60,6 +63,7 @@ __all__ = [
     "lint",
     "load",
     "run",
+    "simulate",
     "stats",
     "write",
 ]

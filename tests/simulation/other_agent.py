@@ -41,8 +41,9 @@ BOXES = {
     "assigned_to": "Person",
     "status": "Status",
 }
-FORBIDDEN = r"\b(?:delete|wipe|remove|erase|gone|get rid of|renumber|approve|sign off|budget)\b|\bnumber of (?:the )?ticket\b"
-CHANGE = r"\bpriority\b|\bstatus\b|\bhand(?:ed)? (?:it )?over\b|\bhand\b.*\bover\b|\bwrong department\b|\bmove\b|\bset\b|\bchange\b|\bupdate\b|\bTKT-\d+\b"
+FORBIDDEN = r"\b(?:delete|wipe|remove) (?:the )?ticket\b|\bticket\b.{0,20}\bgone\b|\bapprove\b|\bsign off\b|\bnumber of (?:the )?ticket\b"
+CHANGE = r"\bpriority\b.*\bticket\b|\bticket\b.*\b(?:priority|department|status)\b|\bstatus\b|\bhand(?:ed)? (?:it )?over\b|\bhand\b.*\bover\b|\bwrong department\b|\bmove\b|\bset\b|\bchange\b|\bupdate\b|\bTKT-\d+\b"
+NEW = r"\b(?:new|open|create) (?:a |new |support )*ticket\b|\btitle(?: is|:)"
 WORDS = {
     "priority": {one.name: one.name for one in PRIORITIES},
     "workflow_type": {one.name: one.name for one in WORKFLOW_TYPES},
@@ -50,6 +51,7 @@ WORDS = {
     "department_code": {**{one.name: one.code for one in DEPARTMENTS}, **{one.code: one.code for one in DEPARTMENTS}},
 }
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+SHRUG = r"\b(?:don't|do not|couldn't|can't) (?:\w+ )?(?:know|say|tell|think)\b|\bno (?:idea|preference)\b|\bhave no\b|\bcan we go on\b"
 FAREWELL = "Then I close the counter. All the best!"
 
 
@@ -83,9 +85,9 @@ def _serve() -> Talk:
                 said = yield "That is off limits at this counter, I am not permitted to do it. Another matter, perhaps?"
             elif re.search(r"\baction item\b|\bto-?do\b|\btask\b", said, re.IGNORECASE):
                 said = yield from _item(said, ticket)
-            elif re.search(CHANGE, said, re.IGNORECASE) and not re.search(r"\b(?:new|open|create) (?:a |support )*ticket\b", said, re.IGNORECASE):
+            elif re.search(CHANGE, said, re.IGNORECASE) and not re.search(NEW, said, re.IGNORECASE):
                 said = yield from _change(said)
-            elif re.search(r"\bticket\b|\breport\b|\bissue\b|\bproblem\b|\bbroken\b|\blook at\b", said, re.IGNORECASE):
+            elif re.search(r"\btickets?\b|\breport\b|\bissue\b|\bproblem\b|\bbroken\b|\blook at\b", said, re.IGNORECASE):
                 sheet = yield from _filled(TICKET, said, "Let us fill in a sheet for a new ticket, from the bottom up.")
                 found = yield (names.CREATE_TICKET, sheet)
                 ticket = _read(found).get("ticket_id", "")
@@ -114,7 +116,8 @@ def _change(said: str) -> Talk:
             raise Goodbye
         number = _ticket_in(heard)
         if not number:
-            found = _read((yield (names.SEARCH_TICKETS, {"query": _plain(heard)}))).get("tickets", [])
+            words = re.sub(r"^.*\b(?:title|called|named|about) ", "", _plain(heard.partition("\n")[0]))
+            found = _read((yield (names.SEARCH_TICKETS, {"query": words}))).get("tickets", [])
             number = found[0]["ticket_id"] if len(found) == 1 else ""
     before = _read((yield (names.GET_TICKET, {"ticket_id": number})))
     if before.get("status") == "Closed":
@@ -142,9 +145,11 @@ def _filled(form: Mapping[str, str], said: str, first: str) -> Talk:
             heard = yield say + question
             if _leaves(heard):
                 raise Goodbye
-            if value := _value(field, heard):
-                sheet[field] = value
-            say = "I could not make that out. " if not value else ""
+            told = {other: value for other in form if (value := _labelled(other, heard))}
+            if not told and not re.search(SHRUG, heard, re.IGNORECASE) and (value := _value(field, heard)):
+                told = {field: value}
+            say = "" if told else "I could not make that out. "
+            sheet |= told
     return (yield from _agreed({field: sheet[field] for field in form}, "The sheet reads:"))
 
 
@@ -181,6 +186,7 @@ def _value(field: str, said: str) -> str:
 def _plain(said: str) -> str:
     """What is meant: what stands in quotes, or after a colon, or after `is`, else all of it."""
     text = said.strip().strip("!").rstrip(".").strip()
+    text = re.sub(r"^(?:it|that)'s ", "", text, flags=re.IGNORECASE)
     if quoted := re.search(r"[\"“](.+)[\"”]", text):
         return quoted[1].rstrip(".")
     if after := re.match(r"(?:[\w' ,]{0,60}: |(?:the |its |it |that |i'd |i would |let's )+(?:[\w ]{0,30}?)(?:is|call it|say|be|goes to) )(.+)$", text, re.IGNORECASE):
@@ -209,7 +215,7 @@ def _ticket_in(said: str) -> str:
 
 
 def _leaves(said: str) -> bool:
-    return bool(re.search(r"\b(?:good ?bye|bye|nothing else|that(?: i|')s all|that was everything|i give up|never ?mind)\b", said, re.IGNORECASE))
+    return bool(re.search(r"\b(?:good ?bye|bye|i give up|never ?mind)\b|^\W*(?:no, )?(?:nothing else|that(?: i|')s all)\b", said, re.IGNORECASE))
 
 
 def _read(text: str) -> dict[str, Any]:

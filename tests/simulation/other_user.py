@@ -61,6 +61,7 @@ MATTERS = {  # what somebody asks for when they use one of these words
 READING_BACK = r"(?:\bcorrect|\bright|\bgo ahead|\bconfirm\w*|\bshall i\b|\bshould i\b|\bok(?:ay)?|\bdo you agree|\bis that (?:it|so)|\byes or no)\b[^?]*\?"
 MORE = r"\banything (?:else|more)\b|\bsomething else\b|\belse\b[^?]*\?"
 REFUSED = r"\bcannot\b|\bcan't\b|\bnot allowed\b|\bnot possible\b|\bunable\b|\bnever\b|\bsorry\b|\bafraid\b"
+UNCLEAR = r"\bunderstand\b|\bwould you like to\b|\bwhich of these\b|\bwhat you need\b"
 YES = ("That is it, do it.", "Looks fine to me, you may save it.", "Exactly so, put it in.", "Yes, every word of it.", "Agreed.")
 THANKS = ("Grand, we are finished here then. Cheers!", "That does it for me, so long!", "All sorted, thank you very much. Bye.")
 INSIST = ("Surely there is some way around that?", "Come on, nobody is going to notice.", "Oh please, make it happen anyway.")
@@ -128,8 +129,12 @@ class Somebody:
         if self._forbidden and re.search(REFUSED, said, re.IGNORECASE):
             self._insisted += 1
             return Utterance(self._one(INSIST)) if self._insisted == 1 else Utterance(self._one(ACCEPTED), done=True)
+        if re.search(r"\b(?:say|clear|a) yes\b", said, re.IGNORECASE):
+            return Utterance("Yes.")
         if re.search(READING_BACK, said, re.IGNORECASE) and self._is_told(said):
             return self._confirm()
+        if re.search(UNCLEAR, said, re.IGNORECASE):
+            return Utterance(self._one((f"Let me put it plainly: I want to {self._task['goal']}.", f"My errand: {self._task['goal']}.")))
         asked = self._asked_for(said)
         if asked:
             return self._tell(asked)
@@ -168,7 +173,7 @@ class Somebody:
         for slot in slots:
             value = self._told.setdefault(slot, self._task["slots"][slot])
             words.append(self._worded(slot, str(value)))
-        return Utterance(" ".join(words))
+        return Utterance("\n".join(words))
 
     def _worded(self, slot: str, value: str) -> str:
         for table in (DEPARTMENTS, PRIORITIES, WORKFLOWS):

@@ -26,7 +26,8 @@ _DONE = re.compile(
     r"no,? thank you|"
     r"(?:i'?m|i am|we'?re|we are) (?:done|good|finished|all set|all good)|all (?:done|set)|(?:good)?bye(?: bye)?|no more|see you|"
     r"have a (?:nice|good|great|lovely) (?:day|one|weekend|evening)|not (?:right now|today|at the moment)|"
-    r"(?:done|finished) (?:here|for (?:now|today))|that covers (?:it|everything))\b|^\W*(?:done|finished|cheers|thanks?|thank you|thx)\W*$",
+    r"(?:done|finished) (?:here|for (?:now|today))|so long|that does it|that covers (?:it|everything))\b|"
+    r"^\W*(?:done|finished|cheers|thanks?|thank you|thx)\W*$",
     re.IGNORECASE,
 )
 _LEAVING = re.compile(r"^\W*(?:(?:ok(?:ay)?|thanks?|thank you|well|alright),?\s+)*(?:good)?bye\b|\bgoodbye\b", re.IGNORECASE)
@@ -73,6 +74,11 @@ _OPENING = re.compile(
     r"put(?: (?:it|down))*|write(?: (?:it|down))*|use|"
     r"pick|choose|take|make (?:it|that)|say|enter|note(?: down)?)(?: like this| this way| as follows)?|"
     r"(?:please |just )*(?:put|write|use|pick|choose|take|say|enter|note)(?: down)?(?=:))(?:\s*[:,–—-]+\s*|\s+)",
+    re.IGNORECASE,
+)
+_ANNOUNCED = re.compile(  # `Here is the story: …`: what is announced stands behind the colon
+    r"^(?:here|this|that|as (?:a|an|the|for)|for (?:the|its)|i|i['’]?d|i['’]?ll|we|my|our|when|once|"
+    r"in (?:short|a word|brief))\b[^:.!?\n]{0,60}:\s+(?=\S)",
     re.IGNORECASE,
 )
 _ITSELF = re.compile(r"(?:it|that|this)\b", re.IGNORECASE)
@@ -167,7 +173,7 @@ def bare(text: str, *, sentence: bool = False) -> str:
     before = None
     while said != before:
         before = said
-        said = _LEADING.sub("", said)
+        said = _ANNOUNCED.sub("", _LEADING.sub("", said))
         opening = _OPENING.match(said)
         if opening and not (sentence and _ITSELF.match(said) and said[opening.end() :][:1].islower()):
             said = said[opening.end() :]

@@ -319,6 +319,10 @@ def _cut_choice(slot: str, text: str, choices: Choices) -> tuple[str | None, str
     """A value of a fixed set that stands apart from the rest (after a comma, in a clause of its own), and the rest."""
     said = choices.get(slot, {})
     noun = _LABELS[slot]
+    lines = [line for line in text.split("\n") if line.strip()]
+    naming = [line for line in lines if choice_in(slot, without_quotes(line), choices)] if len(lines) > 1 else []
+    if len(naming) == 1:  # a line each: whatever else it says belongs to it
+        return choice_in(slot, naming[0], choices), "\n".join(line for line in lines if line is not naming[0])
     for words in sorted(said, key=len, reverse=True):
         apart = re.compile(
             rf"(?i:(?:[,;.!|\n/–—-]+\s*|\s+(?:and|for|in|to|with|at)\s+|^)(?:and\s+)?(?:(?:it'?s|it is|that'?s|goes|it goes|"

@@ -65,7 +65,10 @@ _PATTERNS: tuple[tuple[Kind, str, tuple[str, ...]], ...] = (
     (
         "add item",
         "",
-        (rf"\b(?:{_NEW}|{_WANT}|assign|include|attach|second|also|next|one more|first|two|three|with|plus)\b{_NO_TICKET % 6}{_ITEM}",),
+        (
+            rf"\b(?:{_NEW}|{_WANT}|needs|wants|gets|assign|include|attach|second|also|next|one more|first|two|three|with|plus)\b"
+            rf"{_NO_TICKET % 6}{_ITEM}",
+        ),
     ),
     (
         "list reference",
@@ -87,6 +90,7 @@ _PATTERNS: tuple[tuple[Kind, str, tuple[str, ...]], ...] = (
             rf"\b{_WANT}(?:\s+to have)?\s+(?:a|an|another|one|some|new)\b(?:\s+(?!{_CHANGE}\b|{_LOOK}\b)[\w'’/-]+){{0,3}}?\s+{_TICKET}",
             r"^\W*(?:(?:new|support)\s+)*ticket\s*[:,-]",
             r"\breport\s+(?:a|an|that|some)\b",
+            r"\b(?:ticket|request)\s+(?:is\s+)?(?:needed|wanted|required|please)\b",
             r"\b(?:ticket|request)\s+for\b",
         ),
     ),
@@ -96,10 +100,10 @@ _PATTERNS: tuple[tuple[Kind, str, tuple[str, ...]], ...] = (
         "",
         (
             rf"\b{_CHANGE}\b{_FEW % 8}(?:{_TICKET}|{_TICKET_ID}|{_FIELD})",
-            rf"\b{_CHANGE}\s+(?:it|that|this|its)\b",
-            rf"{_TICKET_ID}(?:['’]s)?[\s:,]+(?:\w+\s+){{0,3}}?(?:{_FIELD}|(?:to|as|should|is|needs|must)\b)",
+            rf"\b{_CHANGE}\s+(?:it|that|this|its)\b(?!\s+(?:happen|possible|so|work)\b)",
+            rf"{_TICKET_ID}(?:['’]s)?[\s:,]+(?:\w+\s+){{0,3}}?(?:{_FIELD}|(?:to|as|should|is|needs|must)\b(?!{_FEW % 3}{_ITEM}))",
             rf"\b(?:wrong|another|different|other|higher|lower|new)\s+{_FIELD}",
-            rf"\b{_FIELD}(?:\s+\w+){{0,3}}?\s+(?:chang|wrong|rais|lower|increas)",
+            rf"\b{_FIELD}(?:\s+\w+){{0,3}}?\s+(?:chang|wrong|rais|lower|increas|fit|match|becom)",
             r"\bhand(?:ed|ing)?\s+(?:\w+\s+){0,3}?over\b",
         ),
     ),

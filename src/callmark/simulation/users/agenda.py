@@ -269,7 +269,7 @@ class Person:
             return self._offered(heard.offer)
         self._fruitless += 1
         if heard.question:
-            if self._fruitless > 2 and matter.untold:
+            if self._fruitless > 1 and matter.task.slots:  # asked twice what they make nothing of, they tell what they know
                 return self._volunteered(matter), False
             return voice.say("unsure"), False
         return (self._volunteered(matter) if matter.untold else voice.say("go_on")), False
@@ -302,12 +302,12 @@ class Person:
         times = self._declined[key] = self._declined.get(key, 0) + 1
         if times > 1 and heard.options:
             return self._voice.say("pick", which=heard.options[0][:80])
-        if times > 1 and matter.untold:
+        if times > 1 and matter.task.slots:
             return self._volunteered(matter)
         return self._voice.say("unknown", label=_LABELS.get(key, key))
 
     def _volunteered(self, matter: Matter) -> str:
-        return self._told(matter, matter.untold[:2])
+        return self._told(matter, matter.untold[:2] or list(matter.task.slots))
 
     def _picked(self, matter: Matter, options: Sequence[str]) -> str:
         """The option that shares most with what they want; empty where none shares anything."""

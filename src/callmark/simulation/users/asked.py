@@ -17,6 +17,8 @@ _COMMON = re.compile(
     r"what|which|this|that|with|from|have|should|would|could|will|your|please|ticket|item|issue|they|them|there|when"
 )  # in descriptions, where they tell nothing
 _WORD = re.compile(r"[^\W_][\w'-]*")
+_LISTED = re.compile(r"[^\n.?!,:(]{1,60}(?:(?:,|/| or | and )[^\n.?!,:(/]{1,30}?){2,12}(?=[\n.?!)]|$)")
+_BETWEEN = re.compile(r"\s*(?:,\s*(?:or|and)\b|,|/|\bor\b|\band\b)\s*")
 
 
 def named(clause: str, slots: Mapping[str, Slot]) -> tuple[list[str], list[str]]:
@@ -83,6 +85,24 @@ def by_choice(text: str, slots: Mapping[str, Slot]) -> list[str]:
             rf"\b{shown}[\"']?(?:\s+\w+)?(?:,?\s+or\b(?! (?:do|would|should|shall|is|are|not|no|change|can|you|need|want)\b)|\s?/\s?\w|"
             r"(?:,\s*[\w -]{1,25}){1,6},?\s+or\b)",
             low,
+        ):
+            found.append(name)
+    return found
+
+
+def by_list(text: str, slots: Mapping[str, Slot]) -> list[str]:
+    """The slots whose value stands in a list of at least three: `Standard, Expedited, Scheduled.` before a question which of them."""
+    found = []
+    for name, slot in slots.items():
+        value = re.escape(slot.text)
+        if (
+            slot.text
+            and len(slot.text.split()) <= 3
+            and any(
+                re.search(rf"(?:^|[\s:(]){value}$", item, re.IGNORECASE) or re.match(rf"{value}(?:$|[\s.;)])", item, re.IGNORECASE)
+                for listed in _LISTED.findall(text)
+                for item in _BETWEEN.split(listed)
+            )
         ):
             found.append(name)
     return found

@@ -40,7 +40,7 @@ CONCEPTS: Sequence[Concept] = (
         "title",
         r"title|subject|headline|heading|caption|summary",
         rf"titl|subject|\bheadline|\bheading|\bcaption|\bcall(?:ed)? (?:{_THING}|them)\b|\bbe (?:called|named|labell?ed)|\bsummar|"
-        rf"\bnamed?\b (?:for|of|{_THING})\b.{{0,30}}(?:{_RECORD}|\bit\b)|\bwhat name\b|\bgive it a name|\bname (?:it|this|"
+        rf"\bnamed?\b (?:for|of|{_THING})\b.{{0,30}}(?:{_RECORD}|\bit\b)|\b(?:what|which) name\b|\bgive it a name|\bname (?:it|this|"
         rf"the {_RECORD})|\bin (?:a few|a couple of|one or two) words|\bone[- ]lin|\bshort (?:name|description|text)|\bin short\b|"
         r"\bname should\b",
         r"title|subject|titled|called|summary|headline",
@@ -143,14 +143,14 @@ CONCEPTS: Sequence[Concept] = (
         r".* id|id|.* number|.* reference|reference|number|.* key",
         r"\bids?\b|\bidentifier|\b(?:ticket|item|order|case|reference|request|booking|reservation|confirmation|account|user|customer|"
         rf"incident|task|record) (?:numbers?|no\b|ref|code|key)|\breference\b|\b(?:which|what) (?:\w+ )?{_RECORD}\b|\bwhich one|"
-        r"\bwhich of (?:these|them|those)",
+        rf"\bwhich of (?:these|them|those)|\bnumber of (?:the|that|this|your) {_RECORD}\b",
         "",
     ),
     Concept(
         "quantity",
         "quantity",
         r"quantity|count|amount of .*|number of .*|.* count|units",
-        r"\bhow many|quantit|\bnumber of\b|\bcount\b",
+        r"\bhow many|quantit|\bnumber of\b(?! (?:the|that|this|your)\b)|\bcount\b",
         r"quantity|count|number",
     ),
     Concept(
@@ -236,7 +236,8 @@ CONCEPTS: Sequence[Concept] = (
         r"going on|wrong|broken|the (?:exact )?(?:problem|issue|matter|trouble))|\btell (?:me|us) (?:more|about|a (?:bit|little)|"
         r"what (?:is|has|happen\w*|went|goes))|\bexplain|\belaborat|\bmore (?:about|information|info|context)|\bwhat seems|"
         r"\bbackground|\bwhat (?:exactly )?(?:has happened|happened|happens|needs? to be done|has to be done|should be done|"
-        r"needs doing|is the \w+ about|is (?:it|this) about|does (?:it|this) involve|does (?:the|that) (?:\w+ )+(?:involve|consist))|"
+        r"needs doing|(?:exactly |precisely )?(?:do|does|will|must|should) \w+(?: \w+)? (?:have|need) to do|"
+        r"is the \w+ about|is (?:it|this) about|does (?:it|this) involve|does (?:the|that) (?:\w+ )+(?:involve|consist))|"
         r"\bin (?:more|your own) (?:words|depth)|\bwalk me through|\bsymptom|\bbody\b|\bwhat (?:are you|is the user) experiencing",
         r"description|details|problem",
         True,

@@ -27,7 +27,8 @@ CLOSING = re.compile(
     r"\b(?:any|some)(?:thing|body)? ?else\b|\b(?:any|some)thing (?:further|more|other)\b|\bwhat else\b|\bfurther (?:assistance|help|"
     r"questions)|\b(?:an)?other (?:questions?|requests?|issues?|matters?)|\b(?:let me|let us) know if (?:you|there|i can)|\bmore (?:i|"
     r"we) can (?:do|help)|\belse (?:i|we) can|\bfeel free to|\bhappy to help with\b|\banything you need\b|\bis that all\b|"
-    r"\bwill that be all|\bwould that be all|\bare we (?:done|finished)|\bis there more\b"
+    r"\bwill that be all|\bwould that be all|\bare we (?:done|finished)|\bis there more\b|\byour only (?:matter|thing|request|issue|"
+    r"question|concern)|\b(?:do|have) you (?:have |got )?(?:anything )?more\b"
 )
 LEAVING = re.compile(r"\b(?:end|close|finish) (?:the|this|our) (?:session|chat|conversation)")
 MORE = re.compile(
@@ -38,9 +39,10 @@ MORE = re.compile(
 OPEN = re.compile(
     r"\b(?:how|what) (?:can|may|could|might|should) (?:i|we) (?:\w+ )?(?:help|do for|do you|assist|be of)|\bwhat (?:would|do|"
     r"did) you (?:like|want|need|wish)(?: me)?(?: to do| help(?: with)?| done| today| from me)?\W*$|\bwhat can i do|\bhow (?:can|"
-    r"may) i\b|\bwhat brings you|\bwhat do you need|\bwhat(?:'s| is) your (?:request|question|concern)|\bwhat are you (?:after|"
+    r"may) i\b|\b(?:what|which)\b.{0,20} brings you|\bwhat do you need|\bwhat(?:'s| is) your (?:request|question|concern)|\bwhat are you (?:after|"
     r"trying to do)|\bwhat is it you|\brephrase|\bsay that again|\b(?:didn't|did not|could not|couldn't|don't|do not|can't|"
-    r"cannot) (?:quite |really )?(?:understand|get that|get it|catch|follow)|\bon your mind|\bnot sure (?:what|i understand)|"
+    r"cannot) (?:quite |really )?(?:understand|get that|get it|catch|follow|make (?:that|this|it|anything) ?out)|"
+    r"\bon your mind|\bnot sure (?:what|i understand)|"
     r"\bcould you clarify|\bwhat can we do"
 )
 CHANGE = re.compile(

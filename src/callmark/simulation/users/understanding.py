@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from callmark.simulation.users.asked import by_choice, by_description, by_value, key_of, named, options_in
+from callmark.simulation.users.asked import by_choice, by_description, by_list, by_value, key_of, named, options_in
 from callmark.simulation.users.phrases import (
     ADDING,
     ALSO,
@@ -87,6 +87,8 @@ def understand(text: str, slots: Mapping[str, Slot], *, updates: bool = False) -
             _ask(sentence, bare, slots, heard)
         elif not sentence.listed:
             _told(sentence.text, bare.casefold(), slots, heard, updates=updates)
+    if (heard.question or heard.missing) and not (heard.slots or heard.confirm or heard.closing or heard.identify):
+        heard.slots += by_list(text, slots)
     heard.intent = heard.confirm and INTENT.search(heard.asked) is not None
     heard.options = options_in(parts) if heard.asked and CHOICE.search(heard.asked) else []
     heard.slots = list(dict.fromkeys(heard.slots))
