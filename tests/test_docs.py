@@ -64,7 +64,7 @@ def test_a_page_does_what_it_says(
     """Block by block: a console's commands, a file that is named in its first line, a program and the text that it prints."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])  # to which callmark adds the current folder
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")  # in which a tool server looks for `python`
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)  # where a tool server's `python` is looked for
     printed = ""
     for language, text in blocks(page):
         if language == "console":
@@ -108,5 +108,20 @@ def test_the_readme_names_the_two_commands_and_a_picture_that_is_there() -> None
     for target in ("demo", "test", "chatbot-eval", "bench", "proof"):
         assert f"make {target}" in README
         assert f"\n{target}:" in makefile
-    for link in re.findall(r"\]\(([^)]+)\)", README):
-        assert (ROOT / link).exists()
+
+
+def test_every_link_leads_to_a_file_and_a_heading() -> None:
+    pages = [ROOT / name for name in (*PAGES, "docs/metrics.md")]
+    links = [(page, link) for page in pages for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))]
+    assert len(links) > 30
+    for page, link in links:
+        file, _, heading = link.partition("#")
+        target = page.parent / file if file else page
+        assert target.exists(), f"{page.name}: {link}"
+        assert not heading or heading in headings(target.read_text(encoding="utf-8")), f"{page.name}: {link}"
+
+
+def headings(page: str) -> set[str]:
+    """The headings of a page as a link names them."""
+    titles = re.findall(r"^#+ (.+)$", BLOCK.sub("", page), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from callmark.errors import BadInput
-from callmark.models import function, threads
+from callmark.models import threads, user_code
 from callmark.models.function import FunctionModel
 from callmark.models.model import NoReply, Question, Reply
 from callmark.types import Call, Case, Message, Tool
@@ -214,7 +214,7 @@ def test_async_code_that_blocks_does_not_block_the_asking(agent: Write) -> None:
 
 
 def test_after_many_that_never_came_back_no_more_are_asked(agent: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(function, "MOST_HANGING", 3)
+    monkeypatch.setattr(user_code, "MOST_HANGING", 3)
     name = agent("import threading\nawake = threading.Event()\ndef answer(messages, tools):\n    awake.wait(60)\n")
 
     async def run() -> None:

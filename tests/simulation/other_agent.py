@@ -116,7 +116,7 @@ def _change(said: str) -> Talk:
             raise Goodbye
         number = _ticket_in(heard)
         if not number:
-            words = re.sub(r"^.*\b(?:title|called|named|about) ", "", _plain(heard.partition("\n")[0]))
+            words = re.sub(r"^.*\b(?:title|called|named|about|search term[:,]) ", "", _plain(re.split(r"\n|\. For the ", heard)[0]))
             found = _read((yield (names.SEARCH_TICKETS, {"query": words}))).get("tickets", [])
             number = found[0]["ticket_id"] if len(found) == 1 else ""
     before = _read((yield (names.GET_TICKET, {"ticket_id": number})))

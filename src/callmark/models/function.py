@@ -9,35 +9,25 @@ Nothing that it does can stop the others: a sync function runs in a daemon threa
 While the model is entered, what is printed to standard output goes to standard error.
 """
 
-import asyncio
 import functools
 import inspect
-import os
 import sys
-import sysconfig
-import traceback
 from collections.abc import Callable
-from contextlib import redirect_stdout, suppress
-from importlib import import_module
-from pathlib import Path
+from contextlib import redirect_stdout
 from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Any, Self
 
 from callmark.calls.messages import message_texts
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
-from callmark.formats.responses import error_text, read_value
+from callmark.formats.responses import read_value
 from callmark.models.model import NoReply, Question, Reply
 from callmark.models.replies import kind_of, reply_of
-from callmark.models.threads import LoopThread, Outcome, Threads
+from callmark.models.user_code import UserCode, described, imported_module
 from callmark.types import Case
-from callmark.wording import counted, nearest
-
-MOST_HANGING = 200  # calls that never came back, after which no more threads are given to it
+from callmark.wording import nearest
 
 _TOLD = ("trial", "case_id")
-_INSTALLED = tuple({os.path.join(sysconfig.get_path(name), "") for name in ("purelib", "platlib")})
-_NOT_THEIRS = ("<", os.path.join(str(Path(__file__).parent.parent), ""), os.path.join(sysconfig.get_path("stdlib"), ""))
 
 
 class FunctionModel:
@@ -50,15 +40,12 @@ class FunctionModel:
             raise BadInput(f"the time-out of {spec} is {timeout:g} seconds, more than 0 was expected")
         self.label = spec.replace(":", ".")
         self._spec = spec
-        self._timeout = timeout
         self._function = _callable(_imported(spec), spec)
         self._told = _parameters(self._function, spec)
         self._is_async = inspect.iscoroutinefunction(self._function) or inspect.iscoroutinefunction(
             getattr(self._function, "__call__", None)  # noqa: B004 - whether calling it gives a coroutine
         )
-        self._threads = Threads()
-        self._loop: LoopThread | None = None
-        self._folder = ""
+        self._code = UserCode(spec, timeout=timeout)
 
     def fingerprint(self, question: Question) -> bytes | None:
         """None: nobody knows what the function does."""
@@ -67,43 +54,18 @@ class FunctionModel:
     async def ask(self, question: Question) -> Reply:
         """What it gives back, read."""
         case = question.case
-        if self._threads.hanging >= MOST_HANGING:
-            raise NoReply(f"{self._spec} is asked no more: {counted(MOST_HANGING, 'call')} of it never came back", hopeless=True)
         told = {name: value for name, value in (("trial", question.trial), ("case_id", case.id)) if name in self._told}
-        call = functools.partial(self._function, *_as_objects(case), **told)
-        try:
-            async with asyncio.timeout(self._timeout):
-                value, error = await (self._awaited(call) if self._is_async else self._threads.call(call))
-                if error is None and inspect.isawaitable(value):
-                    value, error = await self._awaited(functools.partial(_itself, value))
-        except TimeoutError:
-            raise NoReply(f"{self._spec} did not come back within {self._timeout:g} s") from None
+        value, error = await self._code.run(functools.partial(self._function, *_as_objects(case), **told), is_async=self._is_async)
         if error is not None:
-            if isinstance(error, KeyboardInterrupt):
-                raise error
             raise NoReply(f"{self._spec} raised {described(error)}")
         return self._reply(value, case)
 
     async def __aenter__(self) -> Self:
-        _Stdout.away()
-        self._folder = os.getcwd()
-        sys.path.append(self._folder)  # for what it imports when it is called
+        self._code.enter()
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._threads.end()
-        self._threads = Threads()
-        if self._loop is not None:
-            await self._loop.end()
-            self._loop = None
-        with suppress(ValueError):  # it may have changed the path itself
-            sys.path.remove(self._folder)
-        _Stdout.back()
-
-    async def _awaited(self, call: Callable[[], Any]) -> Outcome:
-        if self._loop is None or not self._loop.is_running:
-            self._loop = LoopThread()
-        return await self._loop.call(call)
+        await self._code.leave()
 
     def _reply(self, value: Any, case: Case) -> Reply:
         try:
@@ -114,55 +76,6 @@ class FunctionModel:
             raise
         except Exception as error:  # an object of theirs that cannot be taken apart
             raise NoReply(f"{self._spec} returned {kind_of(value)} that cannot be read: {described(error)}") from None
-
-
-def described(error: BaseException) -> str:
-    """The type, the message and the innermost line of the user's own code, on one line that steers no terminal."""
-    try:
-        said = error_text(error.msg if isinstance(error, SyntaxError) else str(error))
-    except Exception:  # an exception that cannot be shown
-        said = ""
-    where = _line(error) or (_line(error.__cause__) if error.__cause__ else "")
-    line = f"{type(error).__name__}{': ' if said else ''}{said}{f' ({where})' if where else ''}"
-    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in line)
-
-
-def _line(error: BaseException) -> str:
-    """`agent.py:12`; of an error that came through none of the user's files that of an installed one, or nothing."""
-    if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_file():
-        return f"{_shown_file(error.filename)}:{error.lineno}"
-    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
-    installed = [frame for frame in frames if frame[0].startswith(_INSTALLED)]
-    own = [frame for frame in frames if not frame[0].startswith((*_NOT_THEIRS, *_INSTALLED))]
-    return next((f"{_shown_file(file)}:{line}" for file, line in (own or installed)[-1:]), "")
-
-
-def _shown_file(file: str) -> str:
-    path = Path(file)
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else path.name
-
-
-class _Stdout:
-    """Standard output, turned to standard error for as long as any function may print."""
-
-    users = 0
-    kept: TextIO | None = None
-
-    @classmethod
-    def away(cls) -> None:
-        if not cls.users:
-            cls.kept, sys.stdout = sys.stdout, sys.stderr
-        cls.users += 1
-
-    @classmethod
-    def back(cls) -> None:
-        cls.users -= 1
-        if not cls.users and cls.kept is not None:
-            sys.stdout = cls.kept
-
-
-def _itself(value: Any) -> Any:
-    return value
 
 
 def _as_objects(case: Case) -> tuple[Any, Any]:
@@ -202,21 +115,7 @@ def _imported(spec: str) -> Any:
     module, _, attribute = spec.partition(":")
     if not module or not attribute:
         raise BadInput(f"{spec!r} names no function, module:function was expected", "For example python:my_agent:answer.")
-    sys.path.insert(0, "")  # the current folder goes first for as long as the function is looked for
-    try:
-        with redirect_stdout(sys.stderr):
-            found: Any = import_module(module)
-    except (Exception, SystemExit) as error:
-        if isinstance(error, ModuleNotFoundError) and error.name and (module == error.name or module.startswith(f"{error.name}.")):
-            here = [path.stem for path in Path().glob("*.py")]
-            raise BadInput(
-                f"there is no module {error.name} for {spec}{nearest(error.name, here)}",
-                f"Run callmark in the folder that {module.partition('.')[0]} is in, or install it.",
-            ) from None
-        raise BadInput(f"the module of {spec} cannot be imported: {described(error)}") from None
-    finally:
-        with suppress(ValueError):  # the module may have changed the path itself
-            sys.path.remove("")
+    found: Any = imported_module(module, spec)
     for step in attribute.split("."):
         try:
             found = getattr(found, step)

@@ -66,7 +66,7 @@ class ProcessModel:
             raise BadInput("cmd: names no program", "Name one with its arguments: cmd:'python agent.py'.")
         if not timeout > 0:
             raise BadInput(f"the time-out of cmd: is {timeout:g} seconds, more than 0 was expected")
-        self._name = _shown_name(self._words)
+        self._name = program_name(self._words)
         self.label = f"cmd-{self._name}"
         self._timeout = timeout
         self._running: _Running | None = None
@@ -299,6 +299,9 @@ def _quoted(text: bytes | str) -> str:
     return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
 
 
-def _shown_name(words: list[str]) -> str:
-    """The script that an interpreter is given, or the program; never an argument, which may be a key."""
-    return scrub(Path(next((word for word in words[1:] if word.endswith((".py", ".js", ".sh")) and Path(word).is_file()), words[0])).name)
+def program_name(words: list[str]) -> str:
+    """The script or module that an interpreter is given, or the program; never another argument, which may be a key."""
+    if "-m" in words[1:-1]:
+        return scrub(words[words.index("-m", 1) + 1])
+    scripts = (word for word in words[1:] if word.endswith((".py", ".js", ".ts", ".sh")) and Path(word).is_file())
+    return scrub(Path(next(scripts, words[0])).name)

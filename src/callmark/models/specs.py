@@ -27,7 +27,7 @@ _ASK = "/chat/completions"
 _ADDRESS = "http://localhost:8000/v1#NAME"
 _AZURE = "https://NAME.openai.azure.com"
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
-_KEY_IN_COMMAND = re.compile(
+KEY_IN_COMMAND = re.compile(
     r"""(?:key|token|secret|password|credentials?|bearer)(?:=|\s+)["']?([^\s"']+)|\b(sk-[\w-]{16,})""", re.IGNORECASE
 )
 _WITHOUT_SCHEME = re.compile(r"[\w.-]+:\d+(?:[/#?]|$)")
@@ -136,7 +136,7 @@ def read_spec(text: str, keys: Keys) -> Spec:
     if provider in HTTP:
         name = scrub(name)
     if provider == "cmd":
-        for found in _KEY_IN_COMMAND.finditer(name):
+        for found in KEY_IN_COMMAND.finditer(name):
             keys.add(found[1] or found[2])
     shown = f"{provider}:{scrub(name)}"
     hidden = keys.hide(shown)

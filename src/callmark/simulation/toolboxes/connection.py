@@ -9,7 +9,6 @@ import logging
 import shlex
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
@@ -18,7 +17,8 @@ from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.models.keys import Keys, Url, read_url
 from callmark.models.model import NoReply
-from callmark.models.specs import _KEY_IN_COMMAND
+from callmark.models.process import program_name
+from callmark.models.specs import KEY_IN_COMMAND
 from callmark.simulation.toolboxes.server_process import LONGEST_LINE, MOMENT, ServerProcess, quoted
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def read_server(text: str, keys: Keys) -> Server:
     if text.startswith(("http:", "https:")):
         url = read_url(text, keys, where="the address of mcp:", example="mcp:http://localhost:8000/mcp")
         return Server(keys.hide(url.shown), url=url)
-    for found in _KEY_IN_COMMAND.finditer(text):
+    for found in KEY_IN_COMMAND.finditer(text):
         keys.add(found[1] or found[2])
     try:
         words = shlex.split(text)
@@ -52,7 +52,7 @@ def read_server(text: str, keys: Keys) -> Server:
         raise BadInput(f"the command of mcp: cannot be read: {str(error).lower()}", "Quote it as in a shell.") from None
     if not words or not words[0]:
         raise BadInput("mcp: names no program", "Name one with its arguments: mcp:'python server.py'.")
-    return Server(keys.hide(_shown_name(words)), tuple(words))
+    return Server(keys.hide(program_name(words)), tuple(words))
 
 
 class Connection:
@@ -231,11 +231,3 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
             yield from _leaves(each)
     else:
         yield error
-
-
-def _shown_name(words: list[str]) -> str:
-    """The script or module that an interpreter is given, or the program; never another argument, which may be a key."""
-    if "-m" in words[1:-1]:
-        return scrub(words[words.index("-m", 1) + 1])
-    scripts = (word for word in words[1:] if word.endswith((".py", ".js", ".ts", ".sh")) and Path(word).is_file())
-    return scrub(Path(next(scripts, words[0])).name)

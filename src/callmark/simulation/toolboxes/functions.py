@@ -10,28 +10,23 @@ result. One that does not come back in time is given up, in a thread of its own;
 standard error.
 """
 
-import asyncio
 import inspect
-import os
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, redirect_stdout, suppress
-from importlib import import_module
-from pathlib import Path
+from contextlib import asynccontextmanager
 from types import ModuleType, TracebackType
 from typing import Any, Self
 
 from callmark.calls.strict import dump
 from callmark.errors import BadInput
-from callmark.models.function import MOST_HANGING, _Stdout, described
 from callmark.models.model import NoReply
 from callmark.models.replies import kind_of
-from callmark.models.threads import LoopThread, Outcome, Threads
+from callmark.models.threads import Outcome
+from callmark.models.user_code import UserCode, described, imported_module
 from callmark.simulation.talk import Result, State, Toolbox
 from callmark.simulation.toolboxes.answers import read_state, refused, told
 from callmark.simulation.toolboxes.signatures import Signature
 from callmark.types import Call, Tool
-from callmark.wording import counted, nearest
+from callmark.wording import nearest
 
 _STATE = "state"
 
@@ -45,40 +40,24 @@ class FunctionTools:
         self.label = f"python:{spec}"
         self.tools: tuple[Tool, ...] = ()
         self.signatures: dict[str, Signature] = {}
-        self._timeout = timeout
         module, _, names = spec.partition(":")
-        imported = _imported(module, spec)
+        if not module:
+            raise BadInput(f"python:{spec} names no module, python:my_tools was expected")
+        imported = imported_module(module, self.label)
         wanted = [name.strip() for name in names.split(",")] if names else []
         self._makers = [_maker(imported, module, name) for name in wanted] if wanted else [lambda: imported]
-        self._threads = Threads()
-        self._loop: LoopThread | None = None
-        self._folder = ""
+        self._code = UserCode(self.label, timeout=timeout)
 
     @asynccontextmanager
     async def opened(self, conversation: str) -> AsyncIterator[Toolbox]:
         yield _FunctionToolbox(self, await self._made())
 
     async def run(self, function: Callable[[], Any], what: str) -> Outcome:
-        """What the function gives back or raises, awaited where it is async. One that does not come back in time raises `NoReply`."""
-        if self._threads.hanging >= MOST_HANGING:
-            raise NoReply(f"{self.label} is called no more: {counted(MOST_HANGING, 'call')} of it never came back", hopeless=True)
-        try:
-            async with asyncio.timeout(self._timeout):
-                value, error = await self._threads.call(function)
-                if error is None and inspect.isawaitable(value):
-                    if self._loop is None or not self._loop.is_running:
-                        self._loop = LoopThread()
-                    value, error = await self._loop.call(lambda: value)
-        except TimeoutError:
-            raise NoReply(f"{what} of {self.label} did not come back within {self._timeout:g} s") from None
-        if isinstance(error, KeyboardInterrupt):
-            raise error
-        return value, error
+        """What a function gives back or raises; one that does not come back in time raises `NoReply`, in which it is called `what`."""
+        return await self._code.run(function, what=what)
 
     async def __aenter__(self) -> Self:
-        _Stdout.away()
-        self._folder = os.getcwd()
-        sys.path.append(self._folder)  # for what is imported when it is called
+        self._code.enter()
         try:
             functions = await self._made()
         except NoReply as error:
@@ -92,14 +71,7 @@ class FunctionTools:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._threads.end()
-        self._threads = Threads()
-        if self._loop is not None:
-            await self._loop.end()
-            self._loop = None
-        with suppress(ValueError):  # they may have changed the path themselves
-            sys.path.remove(self._folder)
-        _Stdout.back()
+        await self._code.leave()
 
     async def _made(self) -> dict[str, Function]:
         """The functions of one conversation, by name."""
@@ -202,22 +174,3 @@ def _said(error: BaseException) -> str:
     except Exception:  # an exception that cannot be shown
         said = ""
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
-
-
-def _imported(module: str, spec: str) -> ModuleType:
-    if not module:
-        raise BadInput(f"python:{spec} names no module, python:my_tools was expected")
-    sys.path.insert(0, "")  # the current folder goes first for as long as the module is looked for
-    try:
-        with redirect_stdout(sys.stderr):
-            return import_module(module)
-    except (Exception, SystemExit) as error:
-        if isinstance(error, ModuleNotFoundError) and error.name and (module == error.name or module.startswith(f"{error.name}.")):
-            raise BadInput(
-                f"there is no module {error.name} for python:{spec}{nearest(error.name, [path.stem for path in Path().glob('*.py')])}",
-                f"Run callmark in the folder that {module.partition('.')[0]} is in, or install it.",
-            ) from None
-        raise BadInput(f"the module of python:{spec} cannot be imported: {described(error)}") from None
-    finally:
-        with suppress(ValueError):  # the module may have changed the path itself
-            sys.path.remove("")

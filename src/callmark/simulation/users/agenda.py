@@ -227,7 +227,7 @@ class Person:
         new = [name for name in names if name not in matter.told]
         if new:
             self._progress()
-        else:
+        elif any(matter.asked[name] > 1 for name in names):  # to be asked once for what one has said already is no waste of time yet
             self._fruitless += 1
         names = [name for name in names if name in new or matter.asked[name] > 1] if new else names
         times = max(matter.asked[name] for name in names)
