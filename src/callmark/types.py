@@ -179,7 +179,8 @@ class Prediction(Struct, frozen=True, gc=False, omit_defaults=True):
 
     `thinking` is what a model said to itself, set aside; `finish` is why it stopped, in its own word. A time-out is an error; bad JSON, no
     call and an unknown tool are answers. `spent` is None where nobody measured it. Of a conversation that was simulated or recorded,
-    `transcript` is how it went, `ending` why it ended, `states` what it led to, and `reward` what somebody else's judge gave it.
+    `transcript` is how it went, `ending` why it ended, `states` what it led to, `reward` what
+    somebody else's judge gave it, `misses` how many calls no result was recorded for.
     """
 
     case: str
@@ -194,6 +195,7 @@ class Prediction(Struct, frozen=True, gc=False, omit_defaults=True):
     ending: str = ""
     states: EndStates | None = None
     reward: float | None = None
+    misses: int = 0
 
 
 class Finding(Struct, frozen=True):
@@ -231,7 +233,9 @@ FaultKind = Literal[
     "wrong_type",
     "wrong_value",
 ]
-NoteKind = Literal["wrong_order", "invented_value", "schema_violation", "no_schema", "policy_violation", "state_difference"]
+NoteKind = Literal[
+    "wrong_order", "invented_value", "schema_violation", "no_schema", "policy_violation", "state_difference", "state_unknown"
+]
 
 
 class Fault(Struct, frozen=True):

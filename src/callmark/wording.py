@@ -11,6 +11,11 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f". Did you mean {found[0]}?" if found else ""
 
 
+def ended(sentence: str) -> str:
+    """The sentence with a full stop, where it has no end of its own."""
+    return sentence if sentence.endswith((".", "?", "!")) else f"{sentence}."
+
+
 def counted(number: int, noun: str) -> str:
     """`1 row`, `1,200 rows`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -84,7 +84,9 @@ async def _held(cases: Sequence[Case], agent: str, user: User, trials: int) -> l
         async def one(case: Case, trial: int) -> Prediction:
             async with turns:
                 reply = await simulator.ask(Question(case, trial))
-            return Prediction(case.id, trial, reply.calls, reply.text, transcript=reply.transcript, ending=reply.ending, states=reply.states)
+            return Prediction(
+                case.id, trial, reply.calls, reply.text, transcript=reply.transcript, ending=reply.ending, states=reply.states
+            )
 
         return await asyncio.gather(*(one(case, trial) for case in cases for trial in range(trials)))
 

@@ -1,8 +1,8 @@
 """A second clerk for the help desk, who is not the demo's: other words, other order, other confirmations. Written with no eye on who has to
 answer them.
 
-They fill in forms from the end to the beginning, ask for one thing at a time, show the sheet as a table, and save on a yes. Like every agent of
-the help desk they keep nothing: the conversation is had again from its messages each time.
+They fill in forms from the end to the beginning, ask for one thing at a time, show the sheet as a table, and save on a yes. Like every
+agent of the help desk they keep nothing: the conversation is had again from its messages each time.
 """
 
 import json
@@ -42,7 +42,10 @@ BOXES = {
     "status": "Status",
 }
 FORBIDDEN = r"\b(?:delete|wipe|remove) (?:the )?ticket\b|\bticket\b.{0,20}\bgone\b|\bapprove\b|\bsign off\b|\bnumber of (?:the )?ticket\b"
-CHANGE = r"\bpriority\b.*\bticket\b|\bticket\b.*\b(?:priority|department|status)\b|\bstatus\b|\bhand(?:ed)? (?:it )?over\b|\bhand\b.*\bover\b|\bwrong department\b|\bmove\b|\bset\b|\bchange\b|\bupdate\b|\bTKT-\d+\b"
+CHANGE = (
+    r"\bpriority\b.*\bticket\b|\bticket\b.*\b(?:priority|department|status)\b|\bstatus\b|\bhand(?:ed)? (?:it )?over\b|\bhand\b.*\bover\b|"
+    r"\bwrong department\b|\bmove\b|\bset\b|\bchange\b|\bupdate\b|\bTKT-\d+\b"
+)
 NEW = r"\b(?:new|open|create) (?:a |new |support )*ticket\b|\btitle(?: is|:)"
 WORDS = {
     "priority": {one.name: one.name for one in PRIORITIES},
@@ -116,8 +119,10 @@ def _change(said: str) -> Talk:
             raise Goodbye
         number = _ticket_in(heard)
         if not number:
-            words = re.sub(r"^.*\b(?:title|called|named|about|search term[:,]) ", "", _plain(re.split(r"\n|\. For the ", heard)[0]))
-            found = _read((yield (names.SEARCH_TICKETS, {"query": words}))).get("tickets", [])
+            words = re.split(
+                r"\b(?:title|called|named|about|search term[:,]) ", re.split(r"\n|\. For the ", heard.replace("that before. ", ""))[0]
+            )[-1]
+            found = _read((yield (names.SEARCH_TICKETS, {"query": _plain(words)}))).get("tickets", [])
             number = found[0]["ticket_id"] if len(found) == 1 else ""
     before = _read((yield (names.GET_TICKET, {"ticket_id": number})))
     if before.get("status") == "Closed":
@@ -125,7 +130,9 @@ def _change(said: str) -> Talk:
     field = next((one for one in ("priority", "status", "department_code") if one.removesuffix("_code") in said.casefold()), "")
     while not sheet:
         heard = yield f"I have {number} here ({before.get('title')}). " + (
-            f"What shall its {field.removesuffix('_code')} be from now on?" if field else "Which entry do I alter: priority, status or department?"
+            f"What shall its {field.removesuffix('_code')} be from now on?"
+            if field
+            else "Which entry do I alter: priority, status or department?"
         )
         if _leaves(heard):
             raise Goodbye
@@ -162,7 +169,9 @@ def _agreed(sheet: dict[str, str], first: str) -> Talk:
             sheet = {**sheet, **changed}
         elif _leaves(heard):
             raise Goodbye
-        elif re.search(r"\b(?:yes|yep|yeah|sure|right|correct|exactly|ok|okay|please do|go ahead|perfect|fine|good)\b", heard, re.IGNORECASE):
+        elif re.search(
+            r"\b(?:yes|yep|yeah|sure|right|correct|exactly|ok|okay|please do|go ahead|perfect|fine|good)\b", heard, re.IGNORECASE
+        ):
             return sheet
 
 
@@ -189,7 +198,11 @@ def _plain(said: str) -> str:
     text = re.sub(r"^(?:it|that)'s ", "", text, flags=re.IGNORECASE)
     if quoted := re.search(r"[\"“](.+)[\"”]", text):
         return quoted[1].rstrip(".")
-    if after := re.match(r"(?:[\w' ,]{0,60}: |(?:the |its |it |that |i'd |i would |let's )+(?:[\w ]{0,30}?)(?:is|call it|say|be|goes to) )(.+)$", text, re.IGNORECASE):
+    if after := re.match(
+        r"(?:[\w' ,]{0,60}: |(?:the |its |it |that |i'd |i would |let's )+(?:[\w ]{0,30}?)(?:is|call it|say|be|goes to) )(.+)$",
+        text,
+        re.IGNORECASE,
+    ):
         return after[1]
     return text
 
@@ -215,7 +228,9 @@ def _ticket_in(said: str) -> str:
 
 
 def _leaves(said: str) -> bool:
-    return bool(re.search(r"\b(?:good ?bye|bye|i give up|never ?mind)\b|^\W*(?:no, )?(?:nothing else|that(?: i|')s all)\b", said, re.IGNORECASE))
+    return bool(
+        re.search(r"\b(?:good ?bye|bye|i give up|never ?mind)\b|^\W*(?:no, )?(?:nothing else|that(?: i|')s all)\b", said, re.IGNORECASE)
+    )
 
 
 def _read(text: str) -> dict[str, Any]:

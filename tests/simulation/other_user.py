@@ -58,7 +58,10 @@ MATTERS = {  # what somebody asks for when they use one of these words
     "due_date": r"\bdue\b|\bby when\b|\bdeadline\b|\bwhich day\b|\bdate\b",
     "status": r"\bstatus\b",
 }
-READING_BACK = r"(?:\bcorrect|\bright|\bgo ahead|\bconfirm\w*|\bshall i\b|\bshould i\b|\bok(?:ay)?|\bdo you agree|\bis that (?:it|so)|\byes or no)\b[^?]*\?"
+READING_BACK = (
+    r"(?:\bcorrect|\bright|\bgo ahead|\bconfirm\w*|\bshall i\b|\bshould i\b|\bok(?:ay)?|\bdo you agree|\bis that (?:it|so)|\byes or no)\b"
+    r"[^?]*\?"
+)
 MORE = r"\banything (?:else|more)\b|\bsomething else\b|\belse\b[^?]*\?"
 REFUSED = r"\bcannot\b|\bcan't\b|\bnot allowed\b|\bnot possible\b|\bunable\b|\bnever\b|\bsorry\b|\bafraid\b"
 UNCLEAR = r"\bunderstand\b|\bwould you like to\b|\bwhich of these\b|\bwhat you need\b"
@@ -69,20 +72,33 @@ ACCEPTED = ("Well, if that is how it is. Bye then.", "Fine, I can live with that
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")
 
 
-def opening(task: dict[str, Any], is_first: bool, chance: Random) -> str:
+def opening(task: dict[str, Any], chance: Random) -> str:
     """How they bring it up."""
     goal, slots = str(task["goal"]), task["slots"]
     if "action item" in goal and "ticket_id" in slots:
         number = slots["ticket_id"]
-        return chance.choice((f"Somebody has to do something about {number}; put an action item on it, will you?", f"{number} needs an action item."))
+        return chance.choice(
+            (f"Somebody has to do something about {number}; put an action item on it, will you?", f"{number} needs an action item.")
+        )
     if "second" in goal:
         return chance.choice(("Then I have yet another action item.", "And a further action item on top of that, please."))
     if "action item" in goal:
         return chance.choice(
-            ("There is an action item that goes with it.", "Fine. Next comes an action item for the very same ticket.", "I also want an action item on it.")
+            (
+                "There is an action item that goes with it.",
+                "Fine. Next comes an action item for the very same ticket.",
+                "I also want an action item on it.",
+            )
         )
     if "open" in goal:
-        return chance.choice(("Morning! Would you kindly log a ticket?", "I want to report a fault.", "I have to get a ticket started with you.", "Ticket needed over here!"))
+        return chance.choice(
+            (
+                "Morning! Would you kindly log a ticket?",
+                "I want to report a fault.",
+                "I have to get a ticket started with you.",
+                "Ticket needed over here!",
+            )
+        )
     if goal.startswith("change the priority") and "query" in slots:
         return f'I wish to have "{slots["query"]}" ranked differently, its priority does not fit any more.'
     if goal.startswith("change the priority"):
@@ -124,7 +140,7 @@ class Somebody:
 
     async def speak(self, heard: Sequence[Message]) -> Utterance:
         if not heard:
-            return self._begin(is_first=True)
+            return self._begin()
         said = heard[-1].text
         if self._forbidden and re.search(REFUSED, said, re.IGNORECASE):
             self._insisted += 1
@@ -142,10 +158,10 @@ class Somebody:
             return self._begin() if self._tasks else Utterance(self._one(ACCEPTED if self._forbidden else THANKS), done=True)
         return self._tell([slot for slot in self._task["slots"] if slot not in self._told][:2] or list(self._task["slots"])[:1])
 
-    def _begin(self, *, is_first: bool = False) -> Utterance:
+    def _begin(self) -> Utterance:
         self._task = self._tasks.pop(0)
         self._changes = dict(self._task.get("changes", {}))
-        said = opening(self._task, is_first, self._chance)
+        said = opening(self._task, self._chance)
         self._told = {slot: value for slot, value in self._task["slots"].items() if str(value) in said}
         return Utterance(said)
 
@@ -159,7 +175,11 @@ class Somebody:
         slot, value = self._changes.popitem()
         self._told[slot] = value
         name = slot.removesuffix("_code").replace("_", " ")
-        return Utterance(self._one((f"Hang on. Make the {name} {value} instead.", f"One correction: {name} {value}.", f"Wait, the {name} ought to be {value}.")))
+        return Utterance(
+            self._one(
+                (f"Hang on. Make the {name} {value} instead.", f"One correction: {name} {value}.", f"Wait, the {name} ought to be {value}.")
+            )
+        )
 
     def _asked_for(self, said: str) -> list[str]:
         """What they can tell of what the questions are about, in the order in which it is asked."""
@@ -182,7 +202,9 @@ class Somebody:
         if slot == "due_date":
             day = date.fromisoformat(value)
             month = MONTHS[day.month - 1]
-            return self._one((f"No later than {day.day} {month} {day.year}.", f"{month} {day.day}, {day.year} at the latest.", f"Until {value}."))
+            return self._one(
+                (f"No later than {day.day} {month} {day.year}.", f"{month} {day.day}, {day.year} at the latest.", f"Until {value}.")
+            )
         return self._one(WAYS[slot]).format(value)
 
     def _one(self, choices: Sequence[str]) -> str:

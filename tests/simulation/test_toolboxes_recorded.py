@@ -11,7 +11,6 @@ from callmark.errors import BadInput
 from callmark.models.keys import Keys
 from callmark.simulation.talk import Result
 from callmark.simulation.toolboxes import open_tools
-from callmark.simulation.toolboxes.recorded import RecordedToolbox
 from callmark.types import Call
 
 WEATHER = {
@@ -49,8 +48,8 @@ def test_the_kth_call_gives_the_kth_result_and_then_the_last_again(recorded: str
         ({"city": "Oslo", "days": "2"}, Result("fog")),
         ({"city": " Oslo ", "days": 1.0}, Result("snow")),
         ({"city": "Oslo"}, Result("snow")),
-        ({"city": "Paris"}, Result("No result was recorded for this call.", is_error=True)),
-        ({"city": "oslo"}, Result("No result was recorded for this call.", is_error=True)),
+        ({"city": "Paris"}, Result("No result was recorded for this call.", is_error=True, missed=True)),
+        ({"city": "oslo"}, Result("No result was recorded for this call.", is_error=True, missed=True)),
         ({"city": "Rome"}, Result("sun")),
     ]
 
@@ -63,8 +62,6 @@ def test_the_kth_call_gives_the_kth_result_and_then_the_last_again(recorded: str
                     for arguments, expected in made:
                         assert await toolbox.call(Call("weather", arguments)) == expected
                     assert (await toolbox.call(Call("wether"))).is_error
-                    assert isinstance(toolbox, RecordedToolbox)
-                    assert toolbox.misses == 2
                     assert await toolbox.state() is None
 
     asyncio.run(run())

@@ -14,7 +14,7 @@ from callmark.analysis.clusters import Cluster, ClusterTally
 from callmark.analysis.details import Details, DetailTally
 from callmark.analysis.intervals import bootstrap, wilson
 from callmark.grading.grader import Graded
-from callmark.grading.process import IGNORED
+from callmark.grading.process import IGNORED, ProcessSuite
 from callmark.types import Fault, FaultKind, Spent
 
 RATES = frozenset(
@@ -80,7 +80,7 @@ class Usage(Struct, frozen=True):
 
 class Summary(Struct, frozen=True):
     """What the grades come to. `right` cases have every call right; in `right_tools` only arguments are wrong. Of whole conversations:
-    why they ended, and how often a user spoke on average.
+    why they ended, how often a user spoke on average, and how many calls no result was recorded for.
     """
 
     cases: int
@@ -99,6 +99,7 @@ class Summary(Struct, frozen=True):
     details: Details | None = None
     endings: dict[str, int] = {}
     turns: float | None = None
+    misses: int = 0
 
 
 class Tally:
@@ -117,10 +118,12 @@ class Tally:
         self._notes: Counter[str] = Counter()
         self._error_texts: Counter[str] = Counter()
         self._endings: Counter[str] = Counter()
+        self._misses = 0
         self._turns = [0, 0]  # of how many conversations, how often the users spoke
         self._seconds: Counter[float] = Counter()  # with three digits that count, so that there are not many
         self._input_tokens = self._output_tokens = self._asked_again = 0
         self._cost: float | None = None
+        self._ignores = ProcessSuite(ignore).ignores
         self._details = DetailTally(counted=counted, ignore=ignore) if detailed else None
 
     def add(self, grade: Graded) -> None:
@@ -138,6 +141,7 @@ class Tally:
             return
         self._scored += 1
         self._add_metrics(grade)
+        self._misses += grade.misses
         if grade.ending:
             self._endings[bounded(self._endings, grade.ending)] += 1
         if grade.turns is not None:
@@ -184,6 +188,7 @@ class Tally:
             self._detailed(metrics),
             dict(self._endings.most_common()),
             self._turns[1] / self._turns[0] if self._turns[0] else None,
+            self._misses,
         )
 
     def _detailed(self, metrics: Mapping[str, Estimate]) -> Details | None:
@@ -232,17 +237,25 @@ class Tally:
     def _add_fault(self, fault: Fault, grade: Graded) -> None:
         expected = grade.expected[fault.expected_index] if fault.expected_index is not None else None
         made = grade.made[fault.actual_index] if fault.actual_index is not None else None
+        kind = fault.kind
+        if (
+            kind == "wrong_tool" and expected and made and self._counted == {"process"}
+        ):  # what it ignores was not called instead of anything
+            if self._ignores(made):
+                kind, made = "missing_call", None
+            elif self._ignores(expected):
+                kind, expected = "extra_call", None
         if fault.argument is not None:
-            what = fault.argument if fault.kind in _BY_ARGUMENT else f"{expected}.{fault.argument}"
-        elif fault.kind in ("wrong_tool", "unknown_tool"):
+            what = fault.argument if kind in _BY_ARGUMENT else f"{expected}.{fault.argument}"
+        elif kind in ("wrong_tool", "unknown_tool"):
             what = f"{expected} → {made}"
         else:
             what = (made if expected is None else expected) or "(no name)"
-        counts = self._faults[fault.kind]
+        counts = self._faults[kind]
         what = bounded(counts, what)
         counts[what] += 1
         if fault.origin is not None:
-            self._origins[fault.kind, what, fault.origin] += 1
+            self._origins[kind, what, fault.origin] += 1
 
     def _example(self, kind: FaultKind, what: str, count: int) -> Example:
         return Example(what, count, self._origins[kind, what, "invented"], self._origins[kind, what, "elsewhere"])

@@ -150,7 +150,7 @@ def _taken_back(tokens: list[str]) -> bool:
 
 
 def _is_answer(tokens: list[str], at: int) -> bool:
-    """Whether a yes follows at once, as in `more than I thought, but yes`."""
+    """Whether a yes follows at once, as in `it is expensive, but yes`."""
     while tokens[at : at + 1] in ([","], ["please"]):
         at += 1
     return any(_begins(tokens, phrases, at) for phrases in (_CLEAR, _FILLING, _GO_AHEAD))

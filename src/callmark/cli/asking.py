@@ -25,6 +25,10 @@ class Finite(click.FloatRange):
         found = super().convert(value, param, ctx)
         return found if isfinite(found) else self.fail(f"{value} is not a finite number.", param, ctx)
 
+    def _describe_range(self) -> str:
+        """Nothing where there are no bounds: click would write `x<=None`."""
+        return "" if self.min is None and self.max is None else super()._describe_range()
+
 
 class AskingOptions(Struct, frozen=True):
     """--temperature, --tool-choice, --param, --tools-in-prompt, --constrained, --trailing-assistant and --parse, as they were given."""

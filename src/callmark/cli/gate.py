@@ -106,6 +106,7 @@ def command(
 def _unfinished(run: "Run") -> str:
     """What is left of a run, and how to go on with it; nothing where it is complete."""
     from callmark.reporting.safety import one_line
+    from callmark.running.folder import command_of
     from callmark.wording import counted
 
     status, asked = run.info.status, run.info.asked
@@ -114,8 +115,8 @@ def _unfinished(run: "Run") -> str:
     why = "still running, or killed" if status == "running" else str(status)
     if asked is not None and status != "running":  # the counts are those of its end
         reason = f" ({one_line(asked.stopped, 200)})" if asked.stopped else ""
-        why += f"{reason} with {asked.answers:,} of {counted(asked.questions, 'answer')}"
-    return f"{why}: callmark run {one_line(str(run.folder), 200)} --resume goes on"
+        why += f"{reason} with {asked.answers:,} of {counted(asked.questions, 'conversation' if asked.simulated else 'answer')}"
+    return f"{why}: {command_of(run.info)} {one_line(str(run.folder), 200)} --resume goes on"
 
 
 def _append(path: str, text: str) -> None:

@@ -100,6 +100,8 @@ def command(
             if not settings.policy:
                 settings = structs.replace(settings, policy=before.settings.policy)
             _say_what_changed(settings, before.settings)
+            if before.dataset.what == "scenarios":  # what their trials give is seen at first sight
+                how = structs.replace(how, detailed=True)
             run = grade_again(folder, settings, how=how)
         else:
             refuse_same_file(file=cases, rejects=reading.rejects)
@@ -124,7 +126,7 @@ def command(
         from callmark.reporting.grade_view import show_run
         from callmark.reporting.terminal import console
 
-        show_run(console(), str(run.folder), run.info, run.summary)
+        show_run(console(), str(run.folder), run.info, run.summary, details=details)
     return WITH_ERRORS if run.summary.errors else 0
 
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import click
 
 from callmark.errors import BadInput, BrokenRow
-from callmark.wording import nearest
+from callmark.wording import ended, nearest
 
 SKIP_HINT = "Repair it, or pass --skip-bad to go on without it (--rejects FILE keeps such rows)."
 COMMANDS = ("stats", "show", "lint", "filter", "expand", "grade", "run", "simulate", "synth", "compare", "gate", "tools", "export", "demo")
@@ -118,8 +118,7 @@ def _failed(error: Exception, sentence: str, hint: str, *, debug: bool) -> int:
         import traceback
 
         traceback.print_exception(error)
-    end = "" if sentence.endswith((".", "?", "!")) else "."
-    click.echo(f"callmark: {safe(sentence)}{end}", err=True)
+    click.echo(f"callmark: {ended(safe(sentence))}", err=True)
     if hint:
         click.echo(safe(hint), err=True)
     return 2

@@ -189,7 +189,8 @@ def say_how_to_go_on(runs: "ModelRuns") -> None:
     for run in runs.runs:
         asked = run.info.asked
         if asked is not None and run.info.status != "complete":
-            say(f"callmark: {asked.answers:,} of {counted(asked.questions, 'answer')} kept. To go on:")
+            what = "conversation" if asked.simulated else "answer"
+            say(f"callmark: {asked.answers:,} of {counted(asked.questions, what)} kept. To go on:")
             say(f"{command_of(run.info)} {one_line(str(run.folder), 200)} --resume")
 
 

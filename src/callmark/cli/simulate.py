@@ -14,6 +14,7 @@ from callmark.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from callmark.models.keys import Keys
     from callmark.models.model import ModelSettings
     from callmark.running.folder import SimulatedInfo
 
@@ -125,6 +126,7 @@ def command(
         max_steps=max_steps,
         seed=seed,
     )
+    _refuse_unpriced(max_cost, [model for _, model in chosen], plan, keys)
     with reading.reader() as reader:
         how = How(1, reader.on_bad, intervals=None if as_json else SHOWN, detailed=True)
         cache = None if no_cache else Cache()
@@ -161,6 +163,17 @@ def _plan(
     plan = before or SimulatedInfo(ModelSettings(model="agenda"), max_turns=MAX_TURNS, max_steps=MAX_STEPS)
     voices = {part: named.get(word, ModelSettings(model=word)) for part, word in (("user", user), ("judge", judge)) if word}
     return structs.replace(plan, **voices, **{key: value for key, value in given.items() if value is not None})
+
+
+def _refuse_unpriced(max_cost: float | None, agents: "list[ModelSettings]", plan: "SimulatedInfo", keys: "Keys") -> None:
+    """A limit of what may be spent means nothing where nobody who takes part has a price."""
+    besides = [voice for voice in (plan.user, plan.judge) if voice is not None and voice.price is not None]
+    unpriced = [agent.model for agent in agents if agent.price is None]
+    if max_cost is not None and unpriced and not besides:
+        raise BadInput(
+            f"--max-cost needs a price, and {keys.hide(unpriced[0])} has none",
+            "Give one in callmark.toml: [models.NAME] price = { input = 0.15, output = 0.6 } for a million tokens.",
+        )
 
 
 def _text(path: str) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from callmark.errors import BadInput
 from callmark.types import Tool
 
 
@@ -51,6 +52,8 @@ def _found(source: str) -> tuple[tuple[Tool, ...], str]:
                 return tools.tools
 
         return asyncio.run(listed()), tools.label
+    if source.endswith(".py"):
+        raise BadInput(f"{source} is a Python file: its functions are named python:{Path(source).stem}")
     return (read_openapi(source) if is_openapi(source) else _of_dataset(source)), source
 
 
@@ -58,7 +61,6 @@ def _of_dataset(path: str) -> tuple[Tool, ...]:
     """Every tool of every row; of two of one name the first."""
     from callmark.calls.strict import scrub
     from callmark.cli.reading import tracked
-    from callmark.errors import BadInput
     from callmark.formats import load
 
     found: dict[str, Tool] = {}

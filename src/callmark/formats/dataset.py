@@ -19,6 +19,7 @@ from callmark.formats.rows import Rows
 from callmark.formats.sniffing import dialect_called, sniff
 from callmark.formats.surrogates import with_surrogate, written_out
 from callmark.types import Case, Conversation, Place
+from callmark.wording import ended
 
 BLOCK = 64  # rows that are read by one of several readers at a time
 _SHOWN = 5  # rows in a notebook
@@ -223,4 +224,4 @@ def _calls(row: Conversation) -> str:
 
 
 def _told(place: Place, row: bytes, error: Exception) -> BadInput:
-    return BrokenRow(f"{place}: {explain(row, error)}.", error.hint if isinstance(error, BadInput) else "")
+    return BrokenRow(ended(f"{place}: {explain(row, error)}"), error.hint if isinstance(error, BadInput) else "")

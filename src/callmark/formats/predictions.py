@@ -53,6 +53,7 @@ from callmark.formats.responses import (
 from callmark.formats.rows import Rows
 from callmark.formats.surrogates import with_surrogate, written_out
 from callmark.types import Call, EndStates, Place, Prediction, Spent
+from callmark.wording import ended
 
 _CASES = ("case", "case_id", "custom_id", "inputs.id")
 _ITEMS = ("datasource_item", "item")
@@ -105,6 +106,7 @@ _DECODERS: dict[str, Callable[[Raw], Any]] = {
     "spent": msgspec.json.Decoder(Spent).decode,
     "states": msgspec.json.Decoder(EndStates).decode,
     "reward": msgspec.json.Decoder(float).decode,
+    "misses": msgspec.json.Decoder(int).decode,
 }
 _decode_response = msgspec.json.Decoder(_Response).decode
 _decode_results = msgspec.json.Decoder(_Results).decode
@@ -142,7 +144,7 @@ class Predictions:
                     answer = read_prediction(row, parse=self._parse, whole=self._whole)
                 except BadInput as error:
                     if self._on_bad is None:
-                        raise BrokenRow(f"{place}: {error}.", error.hint) from None
+                        raise BrokenRow(ended(f"{place}: {error}"), error.hint) from None
                     self.bad_rows += 1
                     first_reason = first_reason or str(error)
                     self._on_bad(BadRow(place, str(error), row))
@@ -194,8 +196,8 @@ def write_prediction(prediction: Prediction) -> bytes:
     for key in ("text", "thinking", "error", "finish", "ending"):
         if said := getattr(prediction, key):
             line[key] = scrub(said)
-    for key in ("spent", "states", "reward"):
-        if (found := getattr(prediction, key)) is not None:
+    for key in ("spent", "states", "reward", "misses"):
+        if (found := getattr(prediction, key)) not in (None, 0) or (key == "reward" and found is not None):
             line[key] = to_builtins(found)
     if prediction.transcript:
         line["transcript"] = [Raw(message_text(message)) for message in prediction.transcript]

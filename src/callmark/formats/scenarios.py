@@ -65,7 +65,7 @@ def read(row: bytes, place: Place, reading: Reading) -> Case:
     """The case that a scenario stands for."""
     check_text(row)
     wire = _decode(row)
-    if not wire.instructions:
+    if not wire.instructions or not wire.instructions.strip():
         raise BadInput("the scenario has no instructions")
     if wire.expected_function_calls is None:
         raise BadInput("the scenario has no expected_function_calls")

@@ -31,7 +31,8 @@ _encode = msgspec.json.Encoder().encode
 class Graded(Struct, frozen=True, gc=False, omit_defaults=True):
     """A grade as it is written down, with what tables are made by: the conversation and the message that the case was cut from, the
     kind of scenario, the group, the characters of its prompt, the names that were expected and made, and which were paired and whether
-    their arguments all agree. Of a whole conversation: why it ended, and how often the user spoke.
+    their arguments all agree. Of a whole conversation: why it ended, how often the user spoke, and how many calls no
+    result was recorded for.
     """
 
     case: str
@@ -52,6 +53,7 @@ class Graded(Struct, frozen=True, gc=False, omit_defaults=True):
     prompt: int | None = None
     ending: str = ""
     turns: int | None = None
+    misses: int = 0
 
 
 _decode = msgspec.json.Decoder(Graded).decode
@@ -246,6 +248,7 @@ def _record(
         sum([len(said.text) for said in case.messages]) or None,
         prediction.ending,
         sum([said.role == "user" for said in prediction.transcript]) if prediction.transcript else None,
+        prediction.misses,
     )
 
 

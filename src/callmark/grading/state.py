@@ -54,8 +54,11 @@ class StateSuite(Struct, frozen=True):
         return {"reached": float(precision == recall == 1), "precision": precision, "recall": recall}
 
     def notes(self, attempt: Attempt) -> list[Note]:
-        """A sentence for each difference."""
+        """A sentence for each difference; or one that says why it is not known what the expected calls lead to."""
         states = _states(attempt)
+        given = attempt.prediction.states if attempt.prediction else None
+        if given is not None and given.unknown:
+            return [Note("state_unknown", f"it is not known what the expected calls lead to: {given.unknown}")]
         return [] if states is None else differences(compared(states))[:_MOST_NOTED]
 
 

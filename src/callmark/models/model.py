@@ -56,7 +56,8 @@ class Question(Struct, frozen=True, gc=False):
 
 class Reply(Struct, frozen=True, gc=False, omit_defaults=True):
     """What a model did. `finish` is why it stopped, in its own word; tokens are 0 where nobody counted them. Of a whole conversation:
-    how it went, why it ended, what it led to; and what it cost, where that does not follow from the tokens.
+    how it went, why it ended, what it led to, how many calls no result was recorded for; and what it cost, where that does not follow from
+    the tokens.
     """
 
     calls: tuple[Call, ...] = ()
@@ -69,6 +70,7 @@ class Reply(Struct, frozen=True, gc=False, omit_defaults=True):
     transcript: tuple[Message, ...] = ()
     ending: str = ""
     states: EndStates | None = None
+    misses: int = 0
 
 
 class NoReply(Exception):  # noqa: N818 - it is what happened

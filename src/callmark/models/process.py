@@ -303,5 +303,5 @@ def program_name(words: list[str]) -> str:
     """The script or module that an interpreter is given, or the program; never another argument, which may be a key."""
     if "-m" in words[1:-1]:
         return scrub(words[words.index("-m", 1) + 1])
-    scripts = (word for word in words[1:] if word.endswith((".py", ".js", ".ts", ".sh")) and Path(word).is_file())
+    scripts = (word for word in words[1:] if word.endswith((".py", ".js", ".ts", ".sh")) and not word.startswith("-"))
     return scrub(Path(next(scripts, words[0])).name)

@@ -88,7 +88,7 @@ def _told(suite: str, metrics: dict[str, Estimate], headline: str, scored: int) 
         if name in SHOWN:
             yield Text(f"{interval(found)}   ", style="dim")
         if found.n < scored:  # it could not be told of all of them
-            yield Text(f"of {found.n:,}   ", style="dim")
+            yield Text(f"(of {found.n:,} of {scored:,})   ", style="dim")
         if name == "schema.overall":
             reading = READINGS[band(found.mean)]
             yield Text(f"{band(found.mean)}{': ' if reading else ''}{reading}", style="dim")
@@ -105,6 +105,11 @@ def _conversations(console: Console, summary: Summary) -> None:
         parts.append(f"the user spoke {summary.turns:.3g}×")
     if parts:
         console.print(Text.assemble("\n  ended   ", " · ".join(parts)), soft_wrap=True)
+    if summary.misses:
+        console.print(Text(f"  no result was recorded for {counted(summary.misses, 'call')}", style="yellow"), soft_wrap=True)
+    if unknown := summary.notes.get("state_unknown"):
+        told = f"what the expected calls lead to is not known in {unknown:,}: their notes in grades.jsonl say why"
+        console.print(Text(f"  {told}", style="yellow"), soft_wrap=True)
     trials = summary.details.trials if summary.details else None
     if trials is not None and len(trials.passes) > 1:
         told = " · ".join(f"pass^{one.k} {share(one.every)}" for one in trials.passes)

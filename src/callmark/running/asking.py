@@ -183,4 +183,5 @@ def _prediction(question: Question, reply: Reply, seconds: float, attempts: int,
         reply.transcript,
         reply.ending,
         reply.states,
+        misses=reply.misses,
     )

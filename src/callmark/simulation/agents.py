@@ -36,6 +36,7 @@ class ModelAgent:
                 return
             for place, call in enumerate(calls):
                 result = await _carried_out(call, talk) if place < MOST_CALLS else _TOO_MANY
+                talk.misses += result.missed
                 talk.messages.append(Message("tool", result.text, (), call.id, call.name))
         talk.ending = STEP_LIMIT
 

@@ -30,7 +30,7 @@ from callmark.simulation.agents import ModelAgent, ReportingAgent
 from callmark.simulation.checking import refuse_unknown_functions
 from callmark.simulation.simulator import CONCURRENCY, Simulator
 from callmark.simulation.talk import Ask
-from callmark.simulation.toolboxes import open_tools
+from callmark.simulation.toolboxes import EXAMPLES, open_tools
 from callmark.simulation.toolboxes.none import NoTools
 from callmark.simulation.users import open_user
 from callmark.simulation.users.model import ModelUser
@@ -40,6 +40,8 @@ from callmark.types import Case, Prediction, Tool
 MAX_TURNS = 30
 MAX_STEPS = 20
 _DOES_ITS_OWN = ("chatbot",)  # never takes tools from us
+_MAY_REPORT = ("chatbot", "python", "cmd")  # may be whole chatbots, which report the calls that they made
+_KNOW_THE_ANSWERS = ("scripted", "replay")
 Named = tuple[str | None, ModelSettings]
 
 
@@ -71,8 +73,13 @@ def simulator(
 ) -> Contender:
     """An agent that is tested as the plan says."""
     voice = Voice(agent, keys, cache)
-    if plan.tools and voice.spec.provider in _DOES_ITS_OWN:
+    provider = voice.spec.provider
+    if provider in _KNOW_THE_ANSWERS:
+        raise BadInput(f"{voice.spec.shown} answers at decision points, it cannot hold a conversation")
+    if plan.tools and provider in _DOES_ITS_OWN:
         raise BadInput(f"{voice.spec.shown} carries out its calls itself: it takes no --tools")
+    if not plan.tools and provider not in _MAY_REPORT:
+        raise BadInput(f"{voice.spec.shown} has nothing to call without --tools", f"For example {EXAMPLES['mcp']}.")
     voices = [voice]
 
     def ask_model(spec: str) -> tuple[Ask, str]:

@@ -104,6 +104,7 @@ class Simulator:
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._tools)
+            await stack.enter_async_context(self._user)
             for voice in self._voices:
                 await stack.enter_async_context(voice)
             self._inside = stack.pop_all()
@@ -130,4 +131,5 @@ def _reply(talk: Talk, states: EndStates | None) -> Reply:
         transcript=tuple(talk.messages),
         ending=talk.ending,
         states=states,
+        misses=talk.misses,
     )

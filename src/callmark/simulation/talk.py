@@ -19,10 +19,13 @@ State = dict[str, dict[str, dict[str, Any]]]  # a table, the key of a row, its c
 
 
 class Result(Struct, frozen=True):
-    """What came of a call, as the agent is told it. `is_error`: the tool refused, which is the agent's to deal with."""
+    """What came of a call, as the agent is told it. `is_error`: the tool refused, which is the agent's to deal with. `missed`: nobody knows
+    what would have come of it.
+    """
 
     text: str
     is_error: bool = False
+    missed: bool = False
 
 
 class Toolbox(Protocol):
@@ -68,6 +71,7 @@ class Talk(Struct):
     messages: list[Message]
     ending: str = ""
     spent: Spent = Spent(attempts=0)
+    misses: int = 0
 
     def add_spent(self, spent: Spent | None) -> None:
         """Count what a model took to answer."""

@@ -159,6 +159,8 @@ class Clerk:
         written = {slot: arguments[slot] for slot in dict.fromkeys(order) if slot in arguments and slot not in self.habits.leaves_out}
         if self.habits.day_late and "due_date" in written:
             written["due_date"] = (date.fromisoformat(written["due_date"]) + timedelta(days=1)).isoformat()
+        if self.habits.guesses_priority and tool == tools.CREATE_TICKET:  # and stays with it, whatever the user says to it
+            written["priority"] = "Medium"
         (outcome,) = yield from self.do(Request(tool, written))
         if self.habits.writes_twice:
             yield from self.do(Request(tool, written))

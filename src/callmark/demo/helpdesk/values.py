@@ -102,7 +102,7 @@ class _Labelled(NamedTuple):
 
 def read_values(text: str, slots: Collection[str], *, asked: Sequence[str] = (), choices: Choices, today: str) -> dict[str, str]:
     """What the text says about these slots; of those that were asked for, also what it says without naming them. {} for nothing."""
-    labels = _labels(text, slots, anywhere=() if asked else _CLEAR)
+    labels = _labels(text, frozenset(slots), anywhere=() if asked else _CLEAR)
     found: dict[str, str] = {}
     for index, label in enumerate(labels):
         end = labels[index + 1].start if index + 1 < len(labels) else len(text)
@@ -201,7 +201,8 @@ def _as_name(words: str) -> str:
     return " ".join(kept).rstrip(".,'’")
 
 
-def _labels(text: str, slots: Collection[str], *, anywhere: Collection[str]) -> list[_Labelled]:
+@lru_cache(maxsize=2048)  # an agent that keeps nothing hears every answer again and again
+def _labels(text: str, slots: frozenset[str], *, anywhere: tuple[str, ...]) -> list[_Labelled]:
     """Where a slot is named and something follows that could be its value, in order: where a clause begins, some of them `anywhere`."""
     seen = without_quotes(text)
     labels: list[_Labelled] = []

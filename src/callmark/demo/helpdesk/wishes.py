@@ -1,6 +1,7 @@
 """What somebody wants from the help desk, in the order in which they say it."""
 
 import re
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from callmark.demo.helpdesk.language import quoted, without_quotes
@@ -175,6 +176,11 @@ class Wish(NamedTuple):
 
 def wishes_in(text: str) -> list[Wish]:
     """What the text asks for, in order; none for small talk and nonsense. Two action items are two wishes."""
+    return list(_wishes_in(text))
+
+
+@lru_cache(maxsize=2048)  # an agent that keeps nothing hears every wish again and again
+def _wishes_in(text: str) -> list[Wish]:
     seen = without_quotes(text)
     found: list[tuple[int, Kind, str]] = []
     at = 0

@@ -69,11 +69,8 @@ class RecordedTools:
 
 
 class RecordedToolbox:
-    """`misses` is how many calls of known tools found nothing."""
-
     def __init__(self, source: RecordedTools) -> None:
         self.tools = source.tools
-        self.misses = 0
         self._source = source
         self._names = [tool.name for tool in source.tools]
         self._made: list[tuple[str, Arguments]] = []
@@ -84,8 +81,7 @@ class RecordedToolbox:
         arguments = self._source.plain(call)
         texts = self._source.results(call.name, arguments)
         if not texts:
-            self.misses += 1
-            return Result("No result was recorded for this call.", is_error=True)
+            return Result("No result was recorded for this call.", is_error=True, missed=True)
         before = sum(name == call.name and exact(made, arguments) for name, made in self._made)
         self._made.append((call.name, arguments))
         return told(texts[min(before, len(texts) - 1)])

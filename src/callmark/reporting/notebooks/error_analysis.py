@@ -1,0 +1,234 @@
+"""`error_analysis.ipynb`: what went wrong, where, and how often."""
+
+from callmark.reporting.notebooks.sections import NOTHING_SCORED, OPENING, Section
+
+ERROR_ANALYSIS = (
+    Section(
+        """# Error analysis
+
+What went wrong, where, and how often? A fault is one thing that is wrong with one call, as the suite that stands for the run counts it;
+errors (time-outs, crashes) are no faults, and stand at the end. How good the run is as a whole is in `evaluation.ipynb`.
+""",
+        OPENING,
+        unscored=True,
+    ),
+    NOTHING_SCORED,
+    Section(
+        """## What went wrong
+
+The kinds of faults, the most frequent first. What leads the list is where an improvement pays most.
+""",
+        {
+            "faults": """
+from callmark.grading.grade import sentence
+
+rows = [
+    {
+        "case": grade.case,
+        "trial": grade.trial,
+        "scenario type": grade.scenario_type,
+        "fault": fault.kind.replace("_", " "),
+        "expected": None if fault.expected_index is None else grade.expected[fault.expected_index],
+        "made": None if fault.actual_index is None else grade.made[fault.actual_index],
+        "argument": fault.argument,
+        "in words": sentence(fault),
+    }
+    for grade in run.grades()
+    for fault in grade.faults
+    if not run.counted or run.counted.intersection(fault.suites)
+]
+faults = pd.DataFrame(rows)
+""",
+            "faults-chart": """
+kinds = faults.groupby("fault").agg(times=("case", "size"), cases=("case", "nunique"), example=("in words", "first"))
+kinds = shown(kinds.sort_values("times", ascending=False, kind="stable").reset_index(), 120)
+alt.Chart(kinds, title="What went wrong").mark_bar().encode(y=alt.Y("fault:N", sort=None, title=None), x=alt.X("times:Q", title="faults"))
+""",
+            "faults-table": """
+kinds.set_index("fault")
+""",
+        },
+        lambda facts: bool(facts.summary.faults),
+        "Nothing: every call that was expected was made, with the right arguments, and no other.",
+    ),
+    Section(
+        """## Missed and extra calls
+
+Of each function, how many calls that were expected are missing (to the left), and how many were made that were not expected (to the right).
+Many missed calls are low recall: a step of the process is left out. Many extra calls are low precision: it calls without need, or again.
+A function that has both is called at the wrong time.
+""",
+        {
+            "calls-chart": """
+functions = summary.details.functions.functions
+amiss = [{"name": one.name, "missed": one.expected - one.paired, "extra": one.made - one.paired} for one in functions]
+amiss = shown(sorted((one for one in amiss if one["missed"] or one["extra"]), key=lambda one: -one["missed"] - one["extra"])[:50])
+sides = amiss.head(20).assign(missed=-amiss["missed"]).melt(id_vars="name", var_name="side", value_name="calls")
+alt.Chart(sides, title="Missed and extra calls").mark_bar().encode(
+    y=alt.Y("name:N", sort=None, title=None),
+    x=alt.X("calls:Q", title="missed  ·  extra", axis=alt.Axis(labelExpr="abs(datum.value)", format="d", tickMinStep=1)),
+    color=alt.Color("side:N", title=None, sort=["missed", "extra"]),
+)
+""",
+            "calls-table": """
+amiss.set_index("name")
+""",
+            "missed-table": """
+missed = faults[faults["expected"].notna() & faults["argument"].isna()]
+shown(missed[["case", "trial", "fault", "expected", "made", "in words"]].head(30), 160).set_index("case")
+""",
+            "extra-table": """
+extra = faults[faults["expected"].isna()]
+shown(extra[["case", "trial", "fault", "made", "in words"]].head(30), 160).set_index("case")
+""",
+        },
+        lambda facts: any(one.expected > one.paired or one.made > one.paired for one in facts.details.functions.functions),
+        "No expected call is missing, and none was made that was not expected.",
+    ),
+    Section(
+        """## Which tool was called instead
+
+A row is what was expected, a column what was called; the diagonal is right. Two tools that are often taken for each other need clearer
+descriptions, or examples that tell them apart. "(no call)" says that nothing was called, or nothing was due.
+""",
+        {
+            "instead-chart": """
+confused = summary.details.confusion.most_confused(30)
+rows = list(dict.fromkeys(cell.expected for cell in confused))[:15]
+cells = shown(to_builtins([cell for cell in summary.details.confusion.cells if cell.expected in rows][:200]), 44)
+grid = alt.Chart(cells, title="Which tool was called instead").encode(
+    x=alt.X("made:N", title="called", axis=alt.Axis(labelAngle=-45)), y=alt.Y("expected:N", title="expected")
+)
+grid.mark_rect().encode(color=alt.Color("count:Q", title="cases")) + grid.mark_text(color="black").encode(text="count:Q")
+""",
+            "instead-table": """
+shown(to_builtins(confused)).set_index("expected")
+""",
+            "calling-table": """
+calling = {name.replace("_", " "): count for name, count in to_builtins(summary.details.confusion.calling).items()}
+pd.DataFrame({"cases and calls": calling})
+""",
+        },
+        lambda facts: bool(facts.details.confusion.most_confused(1)),
+        "No tool was called in place of another.",
+    ),
+    Section(
+        """## Wrong arguments
+
+Which arguments go wrong, and in which way. **Missing** ones are low recall of arguments: it does not ask, or does not pass on what it was
+told. **Wrong values** are low precision: *invented* ones stand nowhere in the conversation, those from *elsewhere* were taken from the
+wrong place in it. **Wrong types** and **unknown** ones say that the schema was not understood.
+""",
+        {
+            "arguments-chart": """
+arguments = summary.details.functions.arguments[:50]
+ways = {"missing": "missing", "extra": "extra", "unknown": "unknown", "wrong_type": "wrong type", "wrong_value": "wrong value"}
+counted = [{said: getattr(one, way) for way, said in ways.items()} for one in arguments]
+named = shown([{"argument": f"{one.function}.{one.argument}", **counts} for one, counts in zip(arguments, counted)], 80)
+counts = named.head(20).melt(id_vars="argument", var_name="way", value_name="times")
+alt.Chart(counts[counts["times"] > 0], title="Wrong arguments").mark_bar().encode(
+    y=alt.Y("argument:N", sort=None, title=None),
+    x=alt.X("sum(times):Q", title="times", axis=alt.Axis(format="d", tickMinStep=1)),
+    color=alt.Color("way:N", title=None, sort=list(ways.values())),
+)
+""",
+            "arguments-table": """
+from_where = pd.DataFrame([{"invented": one.invented, "elsewhere": one.elsewhere} for one in arguments])
+named.join(from_where).set_index("argument")
+""",
+            "argument-examples-table": """
+examples = [
+    {"argument": f"{one.function}.{one.argument}", **{name: "" if value is None else value for name, value in to_builtins(example).items()}}
+    for one in arguments
+    for example in one.examples
+]
+shown(examples[:50], 100).rename(columns={"kind": "fault"}).set_index("argument")
+""",
+        },
+        lambda facts: bool(facts.details.functions.arguments),
+        "No argument was wrong.",
+    ),
+    Section(
+        """## Where it goes wrong
+
+Each kind of fault against the scenario types: a column that is dark in one row only is a workflow of its own to work on, one that is dark
+all the way down is a habit.
+""",
+        {
+            "where-chart": """
+where = faults.groupby(["scenario type", "fault"]).size().reset_index(name="faults")
+where = shown(where.sort_values("faults", ascending=False, kind="stable").head(200), 44)
+grid = alt.Chart(where, title="Faults by scenario type").encode(
+    x=alt.X("fault:N", title=None, axis=alt.Axis(labelAngle=-45)), y=alt.Y("scenario type:N", title=None)
+)
+grid.mark_rect().encode(color=alt.Color("faults:Q")) + grid.mark_text(color="black").encode(text="faults:Q")
+""",
+        },
+        lambda facts: facts.run.scenarios and bool(facts.summary.faults),
+    ),
+    Section(
+        """## Where it goes wrong
+
+Each kind of fault against the tool that was expected: a column that is dark in one row only is a tool of its own to work on, one that is
+dark all the way down is a habit.
+""",
+        {
+            "where-chart": """
+where = faults.assign(tool=faults["expected"].fillna("(no call)")).groupby(["tool", "fault"]).size().reset_index(name="faults")
+where = shown(where.sort_values("faults", ascending=False, kind="stable").head(200), 44)
+grid = alt.Chart(where, title="Faults by expected tool").encode(
+    x=alt.X("fault:N", title=None, axis=alt.Axis(labelAngle=-45)), y=alt.Y("tool:N", title=None)
+)
+grid.mark_rect().encode(color=alt.Color("faults:Q")) + grid.mark_text(color="black").encode(text="faults:Q")
+""",
+        },
+        lambda facts: not facts.run.scenarios and bool(facts.summary.faults),
+    ),
+    Section(
+        """## The worst cases
+
+The lowest first, up to twenty. `callmark show DATASET --id CASE` has the whole of one.
+""",
+        {
+            "worst-table": """
+worst = scored[scored[run.headline] < 1].sort_values([run.headline, *main, "case", "trial"]).head(20)
+shown(worst[["case", "trial", *main, "expected", "made"]], 160).set_index("case")
+""",
+            "worst-faults-table": """
+said = worst[["case", "trial"]].merge(faults, on=["case", "trial"])
+shown(said[["case", "trial", "in words"]].head(50), 300).set_index("case")
+""",
+        },
+        lambda facts: facts.has_headline and bool(facts.summary.faults),
+        "There is none that has a fault.",
+    ),
+    Section(
+        """## Worth knowing
+
+Notes touch no score of the calls: an order that is another than expected, a value that stands nowhere in the conversation although it is
+right, what breaks a rule of the policy, what the conversation left in another state than it should.
+""",
+        {
+            "notes-table": """
+noted = [{"note": note.kind, "case": grade.case, "example": note.sentence} for grade in run.grades() for note in grade.notes]
+notes = pd.DataFrame(noted).groupby("note").agg(times=("case", "size"), cases=("case", "nunique"), example=("example", "first"))
+shown(notes.sort_values("times", ascending=False, kind="stable").reset_index(), 200).set_index("note").rename(lambda kind: kind.replace("_", " "))
+""",
+        },
+        lambda facts: bool(facts.summary.notes),
+    ),
+    Section(
+        """## Errors
+
+What is not the model's doing, and in none of the numbers. With many of them the rest says less than it seems to.
+""",
+        {
+            "errors-table": """
+shown([{"error": text, "times": times} for text, times in list(summary.error_texts.items())[:50]], 200).set_index("error")
+""",
+        },
+        lambda facts: bool(facts.summary.errors),
+        "None.",
+        unscored=True,
+    ),
+)

@@ -1,0 +1,1 @@
+"""The page that shows runs: as one file that opens from disk, and over a folder of runs."""

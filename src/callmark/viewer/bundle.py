@@ -1,0 +1,74 @@
+"""The page as one file: its modules in one script, its style in one element, and a policy that lets nothing else in.
+
+Modules are put together as they are: `import … from "./x.js";` lines are dropped and a leading `export ` is taken off, so their top-level
+names are unique, as a test holds them to. A page that does not keep to that raises `ValueError`.
+"""
+
+import re
+from base64 import b64encode
+from hashlib import sha256
+from importlib.resources import files
+
+ENTRY, STYLE = "main.js", "page.css"
+_SCRIPT_TAG = f'<script type="module" src="page/{ENTRY}"></script>'
+_STYLE_TAG = f'<link rel="stylesheet" href="page/{STYLE}">'
+_CHARSET = '<meta charset="utf-8">'
+_IMPORT = re.compile(r'^import\b[^;]*?\bfrom\s+"\./([\w-]+\.js)";[ \t]*$', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async |const |let |class |function))", re.MULTILINE)
+_LEFT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+
+
+def page_file(name: str) -> str:
+    """A part of the page, by its name among those that there are; another raises `KeyError`."""
+    return page_files()[name]
+
+
+def page_files() -> dict[str, str]:
+    """The parts of the page."""
+    folder = files("callmark.viewer") / "page"
+    return {part.name: part.read_text(encoding="utf-8") for part in folder.iterdir() if part.name.endswith((".html", ".css", ".js"))}
+
+
+def script(parts: dict[str, str]) -> str:
+    """All modules as one, each after those that it needs."""
+    done: dict[str, str] = {}
+
+    def take(name: str, on_the_way: tuple[str, ...] = ()) -> None:
+        if name in done:
+            return
+        if name in on_the_way:
+            raise ValueError(f"modules import each other in a circle: {' > '.join((*on_the_way, name))}")
+        for needed in _IMPORT.findall(parts[name]):
+            take(needed, (*on_the_way, name))
+        done[name] = _EXPORT.sub("", _IMPORT.sub("", parts[name]))
+
+    take(ENTRY)
+    text = "\n".join(done.values())
+    if left := _LEFT.search(text):
+        raise ValueError(f"a module has a line that cannot be put together with others: {left[0]}")
+    if "</script" in text.lower() or "<!--" in text:
+        raise ValueError("a module has text in it that would end the script")
+    return f'"use strict";\n{text}'
+
+
+def around_data(parts: dict[str, str] | None = None) -> tuple[bytes, bytes]:
+    """The page before and after the JSON of its data."""
+    parts = page_files() if parts is None else parts
+    code, style, page = script(parts), parts[STYLE], parts["index.html"]
+    for tag in (_CHARSET, _STYLE_TAG, _SCRIPT_TAG):
+        if page.count(tag) != 1:
+            raise ValueError(f"the page has to have {tag} in it once")
+    policy = (
+        f"default-src 'none'; script-src '{_hash(code)}'; style-src '{_hash(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    page = page.replace(_CHARSET, f'{_CHARSET}\n<meta http-equiv="Content-Security-Policy" content="{policy}">')
+    page = page.replace(_STYLE_TAG, f"<style>{style}</style>")
+    before, after = page.split(_SCRIPT_TAG)
+    return (
+        f'{before}<script type="application/json" id="callmark-data">'.encode(),
+        f'</script>\n<script type="module">{code}</script>{after}'.encode(),
+    )
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"

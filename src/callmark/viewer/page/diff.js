@@ -1,0 +1,63 @@
+// What differs inside two texts. In: two strings; out: for each of them its pieces as [text, differs].
+// Work is bounded: long texts are compared word by word, and a middle that stays too large is marked as a whole.
+
+const SHORT = 120; // characters up to which single characters are compared
+const MOST_CELLS = 250_000; // of the table that finds what two texts share
+const ALIKE = 0.4; // of the characters have to be shared, else marks inside the text would only be noise
+const MOST = 20_000; // characters that are looked at, and shown, of either
+
+export function differences(expected, actual) {
+  const [left, right] = [expected.slice(0, MOST), actual.slice(0, MOST)];
+  if (left === right) return [[[left, expected.length !== actual.length]], [[right, expected.length !== actual.length]]];
+  const apart = Math.max(left.length, right.length) <= SHORT ? [...left].length + [...right].length : 0;
+  const [a, b] = apart ? [[...left], [...right]] : [wordsOf(left), wordsOf(right)];
+  let start = 0;
+  while (start < a.length && start < b.length && a[start] === b[start]) start += 1;
+  let end = 0;
+  while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end += 1;
+  const [inA, inB] = [a.slice(start, a.length - end), b.slice(start, b.length - end)];
+  const shared = inA.length * inB.length <= MOST_CELLS ? common(inA, inB) : { a: new Set(), b: new Set() };
+  const kept = length(a.slice(0, start)) + length(a.slice(a.length - end)) + length([...shared.a].map((at) => inA[at]));
+  if (apart && kept < ALIKE * Math.max(left.length, right.length)) return [[[left, true]], [[right, true]]];
+  return [pieces(a, start, end, shared.a), pieces(b, start, end, shared.b)];
+}
+
+function wordsOf(text) {
+  return text.match(/\w+|\s+|[^\w\s]/gu) ?? [];
+}
+
+function length(parts) {
+  return parts.reduce((sum, part) => sum + part.length, 0);
+}
+
+// The indexes of a longest common subsequence, on either side.
+function common(a, b) {
+  const width = b.length + 1;
+  const table = new Uint16Array((a.length + 1) * width);
+  for (let i = a.length - 1; i >= 0; i -= 1) {
+    for (let j = b.length - 1; j >= 0; j -= 1) {
+      const at = i * width + j;
+      table[at] = a[i] === b[j] ? table[at + width + 1] + 1 : Math.max(table[at + width], table[at + 1]);
+    }
+  }
+  const found = { a: new Set(), b: new Set() };
+  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+    if (a[i] === b[j]) {
+      found.a.add(i++);
+      found.b.add(j++);
+    } else if (table[(i + 1) * width + j] >= table[i * width + j + 1]) i += 1;
+    else j += 1;
+  }
+  return found;
+}
+
+function pieces(parts, start, end, shared) {
+  const out = [];
+  parts.forEach((part, at) => {
+    const differs = at >= start && at < parts.length - end && !shared.has(at - start);
+    const last = out[out.length - 1];
+    if (last && last[1] === differs) last[0] += part;
+    else out.push([part, differs]);
+  });
+  return out;
+}

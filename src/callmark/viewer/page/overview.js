@@ -1,0 +1,200 @@
+// The answer first: tiles of numbers and the charts of one run, or of a run against others. In: what is known of the run (its rows may still be on their way),
+// the comparison and the state; out: sections to show. `toggle({tool: name})` filters the table, a second time takes the filter off.
+
+import { bars, columns, forest, heatMap, parts, sparkline } from "./charts.js";
+import { BANDS, TIME_NAMES } from "./cases.js";
+import { el } from "./dom.js";
+import { largest, quantile, spread, tally } from "./tallies.js";
+import { chance, counted, interval, number, prose, seconds, signed, visible, words } from "./text.js";
+
+const MOST_BARS = 12;
+const MOST_TILES = 8;
+const MOST_CELLS = 16; // tools of the heat map, on either side
+
+export function overview({ run, cases, comparison, labels, state, toggle }) {
+  const known = cases && cases.count > 0 ? tally(cases) : null;
+  const scored = known ? cases.count - known.bands[5] : 0;
+  return [
+    el("section", { class: "tiles", "aria-label": "Metrics" }, tiles(run, cases, comparison)),
+    comparison ? compare(comparison, labels, state, toggle) : null,
+    known && scored === 0 ? panel("nothing could be scored", "wide", empty("Every answer was an error.", "What the errors say stands below; a run that is resumed asks again for what is missing.")) : null,
+    known && scored > 0 ? charts(run, cases, known, comparison, state, toggle) : null,
+    el("div", { class: "panels" }, readings(run), errors(run), passes(run), noted(run)),
+  ].filter(Boolean);
+}
+
+export function panel(title, kind, ...content) {
+  return el("section", { class: `panel ${kind}` }, el("h2", {}, title), content);
+}
+
+export function empty(what, next) {
+  return el("div", { class: "empty" }, el("p", { class: "empty-what" }, what), el("p", {}, next));
+}
+
+function tiles(run, cases, comparison) {
+  const made = run.metrics.map((metric) => {
+    const change = comparison?.metrics.find(({ name }) => name === metric.name)?.of.find((one) => one.run === run.name);
+    const values = cases?.metrics[metric.name] ?? (metric.name === run.headline ? cases?.score : null);
+    return el("div", { class: metric.name === run.headline ? "tile first" : "tile", title: metric.name },
+      el("span", { class: "tile-name" }, visible(metric.label)),
+      el("span", { class: "tile-number" }, number(metric.mean, 3)),
+      el("span", { class: "tile-beside" },
+        el("span", { class: "tile-interval" }, interval(metric.low, metric.high)),
+        change ? el("span", { class: change.within_noise ? "tile-change noise" : "tile-change", title: change.within_noise ? "within noise" : chance(change.p) }, signed(change.difference), change.within_noise ? el("small", {}, " within noise") : null) : null),
+      values && cases.count ? sparkline(spread(values, cases.count)) : null);
+  });
+  if (!made.length) return empty("No number yet.", run.status === "running" ? "The first answers are on their way." : "Nothing of this run was scored.");
+  if (made.length <= MOST_TILES + 1) return made;
+  return [made.slice(0, MOST_TILES), el("details", { class: "more-tiles" }, el("summary", {}, `${made.length - MOST_TILES} more`), el("div", { class: "tiles" }, made.slice(MOST_TILES)))];
+}
+
+function compare(comparison, labels, state, toggle) {
+  const [base, ...others] = comparison.runs;
+  const metrics = comparison.metrics.map((metric) => ({
+    label: metric.label,
+    of: metric.of.map((one) => ({ ...one, label: labels.get(one.run) ?? one.run, chance: chance(one.p) })),
+  }));
+  const outcomes = others.map((name) => {
+    const chosen = state.run === name ? state.change : "";
+    const entries = [
+      { key: "both right", label: "both right", n: comparison.both_right[name] ?? 0, tone: "calm", sign: "✓✓" },
+      { key: "fixed", label: "fixed", n: comparison.fixed[name] ?? 0, tone: "right", sign: "✗→✓" },
+      { key: "broken", label: "broken", n: comparison.broken[name] ?? 0, tone: "wrong", sign: "✓→✗" },
+      { key: "both wrong", label: "both wrong", n: comparison.both_wrong[name] ?? 0, tone: "calm", sign: "✗✗" },
+    ];
+    const against = `${visible(labels.get(name) ?? name)} against ${visible(labels.get(base) ?? base)}`;
+    const pick = (change) => toggle(name === state.run ? { change } : { run: name, change });
+    return el("div", { class: "outcome" }, el("h3", {}, against), parts(entries, { chosen, pick, label: against }));
+  });
+  return el("div", { class: "panels" },
+    panel("what changed", "wide", el("p", { class: "hint" }, `${counted(comparison.cases, "common case")} from ${counted(comparison.conversations, "conversation")}. The line is the 95 % interval of the difference, the tick the difference itself.`),
+      forest(metrics, others.length > 1), outcomes, comparison.needed ? el("p", { class: "hint" }, visible(comparison.needed)) : null));
+}
+
+function charts(run, cases, known, comparison, state, toggle) {
+  const before = comparison ? new Map(comparison.faults.filter((one) => one.run === run.name).map((one) => [one.kind, one])) : null;
+  const toolsBefore = comparison ? new Map(comparison.tools.filter((one) => one.run === run.name).map((one) => [one.tool, one])) : null;
+  return el("div", { class: "panels" },
+    confusion(known, state, toggle),
+    faults(known, before, state, toggle),
+    scores("weakest tools", known.tools, toolsBefore, { chosen: state.tool, pick: (tool) => toggle({ tool }), mono: true }),
+    known.types.length > 1 ? scores("by scenario type", known.types, null, { chosen: state.type, pick: (type) => toggle({ type }) }) : null,
+    known.endings.length ? endings(known.endings, state, toggle) : null,
+    distribution(run, known, state, toggle),
+    known.places.length > 1 ? places(known.places, state, toggle) : null,
+    latency(cases, known, state, toggle));
+}
+
+function confusion(known, state, toggle) {
+  const { shown } = largest(known.tools.filter(({ name }) => name !== "no call"), MOST_CELLS);
+  const kept = new Set(shown.map(({ name }) => name));
+  const called = new Map();
+  for (const { made, n } of known.confusion) called.set(made, (called.get(made) ?? 0) + n);
+  const alsoCalled = [...called].filter(([name]) => !kept.has(name) && name !== "no call" && name !== "unknown tool").sort((a, b) => b[1] - a[1]);
+  for (const [name] of alsoCalled.slice(0, Math.max(0, MOST_CELLS - kept.size))) kept.add(name);
+  const lumped = (name) => (kept.has(name) || name === "no call" || name === "unknown tool" ? name : "other tools");
+  const cells = new Map();
+  for (const { expected, made, n } of known.confusion) {
+    const [row, column] = [lumped(expected), lumped(made)];
+    const key = row === "other tools" || column === "other tools" ? "" : `${row} → ${column}`;
+    const cell = cells.get(`${row} → ${column}`) ?? { row, column, n: 0, key };
+    cell.n += n;
+    cells.set(`${row} → ${column}`, cell);
+  }
+  const used = (side) => [...kept, "other tools", "no call", "unknown tool"].filter((name) => [...cells.values()].some((cell) => cell[side] === name));
+  const wrong = [...cells.values()].some(({ row, column }) => row !== column);
+  const chosen = state.tool && state.made ? `${state.tool} → ${state.made}` : "";
+  return panel("which tool was called instead", "large",
+    el("p", { class: "hint" }, wrong ? "Expected down, called across. A cell filters the table." : "Every call went to the right tool."),
+    el("div", { class: "scroll-x" }, heatMap(used("row"), used("column"), [...cells.values()], { chosen, pick: (tool, made) => toggle({ tool, made }) })));
+}
+
+function faults(known, before, state, toggle) {
+  if (!known.faults.length) return panel("what went wrong", "", empty("Nothing went wrong.", "Every scored case is right. Harder cases would tell more."));
+  const { shown, rest } = largest(known.faults, MOST_BARS);
+  const most = Math.max(...shown.map(({ n }) => n), ...(before ? [...before.values()].map((one) => one.before) : []));
+  const entries = shown.map(({ name, n }) => {
+    const was = before?.get(name)?.before;
+    return { key: name, label: words(name), title: `${words(name)}: ${counted(n, "case")}`, value: n / most, before: was === undefined ? null : was / most, beside: [el("b", {}, n.toLocaleString("en")), was === undefined ? "" : el("small", {}, ` was ${was.toLocaleString("en")}`)] };
+  });
+  if (rest.length) entries.push(summed(rest, "kind", most));
+  return panel("what went wrong", "", el("p", { class: "hint" }, "Cases with a fault of the kind."), bars(entries, { chosen: state.fault, pick: (fault) => toggle({ fault }) }));
+}
+
+// What is left of a long list: one quiet bar with the sum of it.
+function summed(rest, noun, most) {
+  const n = rest.reduce((sum, one) => sum + one.n, 0);
+  return { label: `${counted(rest.length, `other ${noun}`)}`, value: Math.min(1, n / most), beside: el("b", {}, n.toLocaleString("en")) };
+}
+
+function scores(title, entries, before, { chosen, pick, mono = false }) {
+  const { shown, rest } = largest(entries, MOST_BARS);
+  const made = [...shown].sort((a, b) => a.mean - b.mean).map(({ name, n, mean }) => ({
+    key: name, label: name, title: `${name}: mean score ${number(mean, 3)} of ${counted(n, "case")}`, value: mean, before: before?.get(name)?.before ?? null,
+    beside: [el("b", {}, number(mean, mean === 1 ? null : 2)), el("small", {}, ` of ${n.toLocaleString("en")}`)],
+  }));
+  if (rest.length) {
+    const n = rest.reduce((sum, one) => sum + one.n, 0);
+    const mean = rest.reduce((sum, one) => sum + one.mean * one.n, 0) / n;
+    made.push({ label: `${rest.length.toLocaleString("en")} others`, value: mean, beside: [el("b", {}, number(mean, 2)), el("small", {}, ` of ${n.toLocaleString("en")}`)] });
+  }
+  return panel(title, "", el("p", { class: "hint" }, `Mean score${before ? "; the tick is the baseline" : ""}.`), bars(made, { chosen, pick, mono }));
+}
+
+function endings(entries, state, toggle) {
+  const { shown, rest } = largest(entries, MOST_BARS);
+  const most = shown[0].n;
+  const made = shown.map(({ name, n }) => ({ key: name, label: words(name), title: `${words(name)}: ${n}`, value: n / most, beside: el("b", {}, n.toLocaleString("en")) }));
+  if (rest.length) made.push(summed(rest, "ending", most));
+  return panel("how conversations ended", "", bars(made, { chosen: state.ending, pick: (ending) => toggle({ ending }) }));
+}
+
+function distribution(run, known, state, toggle) {
+  const most = Math.max(...known.bands);
+  const entries = BANDS.map((name, band) => ({ key: known.bands[band] ? name : "", label: name, title: `${name === "error" ? "errors" : `score ${name}`}: ${counted(known.bands[band], "case")}`, value: known.bands[band] / most, beside: known.bands[band].toLocaleString("en"), band }))
+    .filter(({ band, key }) => key || band === 0 || band === 4);
+  return panel("scores", "small", el("p", { class: "hint" }, `Cases by ${visible(run.headline)}.`), columns(entries, { chosen: state.score, pick: (score) => toggle({ score }), label: "Cases by score" }));
+}
+
+function places(entries, state, toggle) {
+  const made = entries.map(({ name, n, mean }) => ({ key: name, label: name.replace("-", "–"), title: `message ${name}: mean score ${number(mean, 3)} of ${counted(n, "case")}`, value: mean, beside: number(mean, 2) }));
+  return panel("by position", "small", el("p", { class: "hint" }, "Mean score by the message the decision comes at."), columns(made, { chosen: state.place, pick: (place) => toggle({ place }), label: "Mean score by position" }));
+}
+
+function latency(cases, known, state, toggle) {
+  const most = Math.max(...known.times);
+  if (!most) return null;
+  const [first, last] = [known.times.findIndex(Boolean), known.times.findLastIndex(Boolean)];
+  const made = TIME_NAMES.map((name, band) => ({ key: known.times[band] ? name : "", label: name.replace(/ s$/, "").replace("under", "<").replace("over", ">"), title: `${name}: ${counted(known.times[band], "answer")}`, value: known.times[band] / most, beside: known.times[band].toLocaleString("en") })).slice(first, last + 1);
+  const half = quantile(cases.seconds, cases.count, 0.5);
+  const slow = quantile(cases.seconds, cases.count, 0.95);
+  return panel("time to answer", "small", el("p", { class: "hint" }, `Seconds; half within ${seconds(half)}, 95 % within ${seconds(slow)}.`), columns(made, { chosen: state.time, pick: (time) => toggle({ time }), label: "Answers by time" }));
+}
+
+function readings(run) {
+  if (!run.readings?.length) return null;
+  return panel("how to read it", "", run.readings.map(({ of, says, check_first }) => el("div", { class: "reading" },
+    el("p", {}, el("b", {}, visible(of)), " ", prose(says)),
+    check_first?.length ? el("ul", {}, check_first.map((one) => prose(one, "li"))) : null)));
+}
+
+function errors(run) {
+  const texts = Object.entries(run.error_texts ?? {}).sort((a, b) => b[1] - a[1]);
+  if (!texts.length) return null;
+  return panel("errors, left out of every mean", "", el("ul", { class: "plain" }, texts.slice(0, MOST_BARS).map(([text, n]) => el("li", {}, el("b", {}, `${n.toLocaleString("en")}×`), " ", prose(text.slice(0, 400))))));
+}
+
+function passes(run) {
+  if (!run.passes?.length || run.trials < 2) return null;
+  return panel(`over ${run.trials} trials`, "small", el("table", { class: "plain-table" },
+    el("thead", {}, el("tr", {}, ["trials", "right at least once", "right every time"].map((name) => el("th", { scope: "col" }, name)))),
+    el("tbody", {}, run.passes.map(({ k, any, every }) => el("tr", {}, el("th", { scope: "row" }, String(k)), el("td", {}, number(any, 3)), el("td", {}, number(every, 3)))))));
+}
+
+function noted(run) {
+  const kinds = Object.entries(run.notes ?? {}).sort((a, b) => b[1] - a[1]);
+  const usage = Object.entries(run.usage ?? {}).filter(([, value]) => typeof value === "number" || typeof value === "string");
+  if (!kinds.length && !usage.length) return null;
+  return panel("also noted", "small", el("dl", { class: "facts" }, [...kinds.map(([kind, n]) => [words(kind), n]), ...usage.map(([name, value]) => [words(name), value])].map(([name, value]) => [
+    el("dt", {}, name), el("dd", {}, typeof value === "number" ? number(value) : visible(value))])));
+}

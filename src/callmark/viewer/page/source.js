@@ -1,0 +1,67 @@
+// Where everything comes from: the data inside a report, or the viewer's API. In: names of runs and cases; out: promises of the
+// contract's RUN, ROWS, CASE (with `messages`, null where they were left out) and COMPARISON.
+
+const CHUNK = 20_000; // rows that are asked for at once
+
+export function openSource() {
+  const inside = document.getElementById("callmark-data");
+  return inside ? reported(JSON.parse(inside.textContent)) : served();
+}
+
+function reported(data) {
+  const named = (name) => data.runs.find((run) => run.name === name);
+  return {
+    live: false,
+    leftOut: data.left_out?.conversations ? data.left_out : null,
+    comparison: data.comparison ?? null,
+    runs: async () => data.runs.map(listed),
+    run: async (name) => named(name) ?? refuse(`There is no run called ${name} in this report.`),
+    rows: async (name, from) => (from ? { ...data.rows[name], from, id: [] } : data.rows[name]),
+    compare: async () => data.comparison,
+    case: async (name, id, trial) => {
+      const found = data.cases[name]?.[`${id}#${trial}`];
+      return found ? { ...found, messages: data.conversations[found.conversation] ?? null } : null;
+    },
+  };
+}
+
+// A run as the list shows it: its headline's name as the number itself.
+function listed(run) {
+  return { ...run, headline: run.metrics.find((metric) => metric.name === run.headline) ?? null };
+}
+
+function served() {
+  const token = takeToken();
+  const ask = async (path, query = []) => {
+    const answer = await fetch(`/api/${path}?${new URLSearchParams(query)}`, { headers: { "X-Callmark-Token": token }, cache: "no-store" });
+    if (answer.ok) return answer.json();
+    const said = await answer.json().catch(() => ({}));
+    return refuse(said.error ?? (answer.status === 403 ? "This page may not read the runs any more. Open the address that `callmark view` printed." : `The viewer answered ${answer.status}.`));
+  };
+  return {
+    live: true,
+    leftOut: null,
+    comparison: null,
+    runs: async () => (await ask("runs")).runs,
+    run: (name) => ask("run", [["name", name]]),
+    rows: (name, from) => ask("rows", [["name", name], ["from", from], ["most", CHUNK]]),
+    compare: (names) => ask("compare", names.map((name) => ["name", name])),
+    case: (name, id, trial) => ask("case", [["name", name], ["id", id], ["trial", trial]]),
+  };
+}
+
+// The token stays out of the address, so that a copied address does not carry it.
+function takeToken() {
+  const address = new URL(location.href);
+  const given = address.searchParams.get("token");
+  if (given) {
+    sessionStorage.setItem("callmark-token", given);
+    address.searchParams.delete("token");
+    history.replaceState(null, "", address);
+  }
+  return sessionStorage.getItem("callmark-token") ?? "";
+}
+
+function refuse(sentence) {
+  throw new Error(sentence);
+}

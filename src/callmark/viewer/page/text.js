@@ -1,0 +1,102 @@
+// Words, numbers and calls as people read them. In: strings, numbers and calls from data; out: text or elements that show them as they are.
+
+import { el } from "./dom.js";
+
+const BIDI = {
+  "\u061c": "ALM", "\u200e": "LRM", "\u200f": "RLM", "\u202a": "LRE", "\u202b": "RLE", "\u202c": "PDF", "\u202d": "LRO",
+  "\u202e": "RLO", "\u2066": "LRI", "\u2067": "RLI", "\u2068": "FSI", "\u2069": "PDI", "\u200b": "ZWSP", "\u200c": "ZWNJ",
+  "\u200d": "ZWJ", "\u2060": "WJ", "\ufeff": "BOM", "\u2028": "LS", "\u2029": "PS", "\u00ad": "SHY",
+};
+// What would steer, hide or reorder text. A joiner inside an emoji stays, it only draws one picture out of several.
+const UNSEEN =
+  /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}\ud800-\udfff]|(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])\u200d/gu;
+
+// The text with every character that cannot be seen written out (␛, ⟪RLO⟫, ⟪U+E0041⟫). Line breaks and tabs stay.
+export function visible(text) {
+  return String(text ?? "").replace(UNSEEN, (found) => {
+    const code = found.codePointAt(0);
+    if (code < 0x20) return String.fromCodePoint(0x2400 + code);
+    if (code === 0x7f) return "␡";
+    return `⟪${BIDI[found] ?? `U+${code.toString(16).toUpperCase().padStart(4, "0")}`}⟫`;
+  });
+}
+
+// Text from data as an element of its own, so that its direction reaches nothing around it.
+export function prose(text, tag = "span", attributes = {}) {
+  return el(tag, { dir: "auto", ...attributes }, visible(text));
+}
+
+export function code(text, tag = "code", attributes = {}) {
+  return el(tag, { dir: "ltr", ...attributes }, visible(text));
+}
+
+// `.784`, `1`, `0`, `12.5`; an en dash where there is no number. `digits` fixes the decimals of numbers below one.
+export function number(value, digits = null) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  const size = Math.abs(value);
+  if (digits === null && Number.isInteger(value)) return value.toLocaleString("en");
+  if (size >= 1 && (digits === null || size > 1)) return value.toLocaleString("en", { maximumFractionDigits: size >= 100 ? 0 : 2 });
+  const written = digits === null ? String(Number(value.toFixed(3))) : value.toFixed(digits);
+  return written.replace(/^(-?)0\./, "$1.");
+}
+
+// With its sign, a minus that is as wide as the plus: `+.116`, `−.02`, `±0`.
+export function signed(value) {
+  if (value === null || value === undefined) return "–";
+  const written = number(Math.abs(value), 3);
+  return Number(written) === 0 ? "±0" : `${value < 0 ? "−" : "+"}${written}`;
+}
+
+export function interval(low, high) {
+  return low === null || low === undefined ? "" : `${number(low, 3)}–${number(high, 3)}`;
+}
+
+export function chance(p) {
+  if (p === null || p === undefined) return "";
+  return p < 0.001 ? "p < .001" : `p = ${number(p, 3)}`;
+}
+
+export function counted(count, noun) {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+export function seconds(value) {
+  if (value === null || Number.isNaN(value)) return "";
+  if (value < 1) return `${Math.round(value * 1000)} ms`;
+  return value < 60 ? `${Number(value.toFixed(1))} s` : `${Math.floor(value / 60)} min ${Math.round(value % 60)} s`;
+}
+
+// `wrong_tool` as `wrong tool`.
+export function words(kind) {
+  return visible(kind).replaceAll("_", " ");
+}
+
+export function cut(text, most) {
+  return text.length <= most ? text : `${text.slice(0, most)}…`;
+}
+
+// A value as code would write it. A value that does not end is cut before it is written where that can be known cheaply.
+export function literal(value, indent = 0) {
+  if (typeof value === "string") return JSON.stringify(value);
+  const written = JSON.stringify(value, null, indent);
+  return written === undefined ? "" : written;
+}
+
+const LONG_LINE = 64;
+
+// A call as code: its name, and each argument on a line of its own once one line would be long. What could not be read stands as it came.
+export function callCode(call) {
+  if (!call.arguments) {
+    return el("code", { class: "call", dir: "ltr" }, el("b", {}, visible(call.name)), "(", el("span", { class: "odd" }, visible(cut(call.text || call.malformed || "", 2000))), ")");
+  }
+  const entries = Object.entries(call.arguments);
+  const written = entries.map(([name, value]) => [visible(name), visible(cut(literal(value), 2000))]);
+  const long = written.reduce((sum, [name, value]) => sum + name.length + value.length + 3, call.name.length) > LONG_LINE;
+  const parts = written.map(([name, value], at) => [
+    long ? "\n  " : "",
+    el("span", { class: "name" }, `${name}=`),
+    el("span", { dir: "auto" }, value),
+    at < written.length - 1 || long ? (long ? "," : ", ") : "",
+  ]);
+  return el("code", { class: "call", dir: "ltr" }, el("b", {}, visible(call.name)), "(", parts, long && entries.length ? "\n)" : ")");
+}

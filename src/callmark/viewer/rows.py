@@ -1,0 +1,234 @@
+"""The table of the page: a row for each grade, turned on its side, so that a hundred thousand of them are a few long lists.
+
+What was expected and made stands there as code. A grade has names only: the arguments come from the predictions, and those that were
+expected are the ones made, but for what the faults say. So the dataset, which is a hundred times larger, is not read for it.
+"""
+
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+from msgspec import Struct
+
+from callmark.errors import BadInput
+from callmark.formats.predictions import read_prediction
+from callmark.grading.grader import Graded
+from callmark.types import Call, Fault, FaultKind
+from callmark.viewer.page_json import exact, short, shown_id
+
+FAULTS: tuple[FaultKind, ...] = get_args(FaultKind)
+OTHERS = "…"
+MOST_NAMES = 1000  # tools and kinds of scenarios that are told apart; hostile names are endless
+LONGEST_NAME, LONGEST_CODE, LONGEST_ERROR = 200, 200, 300
+NO_CALL, UNKNOWN_TOOL = -1, -2
+_PASSES = ("call.pass", "process.reliability")
+_BUFFER = 1 << 18
+_FAULT = {kind: place for place, kind in enumerate(FAULTS)}
+
+
+class Names:
+    """Names by the order in which they came; further ones than can be told apart are under the last."""
+
+    def __init__(self) -> None:
+        self.all: list[str] = []
+        self._places: dict[str, int] = {}
+
+    def place(self, name: str) -> int:
+        found = self._places.get(name)
+        if found is None:
+            found = min(len(self.all), MOST_NAMES - 1)
+            if len(self.all) < MOST_NAMES:
+                self.all.append(OTHERS if found == MOST_NAMES - 1 else short(name, LONGEST_NAME) or "(no name)")
+                self._places[name] = found
+        return found
+
+
+class Columns:
+    """Rows, taken one by one. `counted` are the suites whose faults are told."""
+
+    def __init__(self, metrics: Sequence[str], *, headline: str, counted: Collection[str]) -> None:
+        self._headline = headline
+        self._counted = frozenset(counted)
+        in_order = _PASSES[::-1] if headline == _PASSES[1] else _PASSES
+        self._passed = next((name for name in in_order if name in metrics), None)
+        self.tools, self.types = Names(), Names()
+        self.columns: dict[str, list[Any]] = {
+            name: []
+            for name in (
+                "id", "trial", "conversation", "message", "type", "tool", "made_tool", "score", "pass", "faults", "origins",
+                "expected", "made", "seconds", "ending", "error",
+            )
+        }  # fmt: skip
+        self.metrics: dict[str, list[float | None]] = {name: [] for name in metrics}
+        self.trials = 1
+
+    def __len__(self) -> int:
+        return len(self.columns["error"])
+
+    def add(self, grade: Graded, calls: Sequence[Call]) -> None:
+        """Add the row of a grade, and of the calls that were made: none where they are not known."""
+        told = [one for one in grade.faults if not self._counted or not self._counted.isdisjoint(one.suites)] if grade.faults else []
+        expected, made = _codes(grade, calls, told[0] if told else None)
+        spent = grade.spent
+        self.trials = max(self.trials, grade.trial + 1)
+        for name, numbers in self.metrics.items():
+            numbers.append(grade.metrics.get(name))
+        for column, value in zip(
+            self.columns.values(),
+            (
+                shown_id(grade.case),
+                exact(grade.trial),
+                short(grade.conversation, LONGEST_NAME) if grade.conversation is not None else "",
+                None if grade.message is None else exact(grade.message),
+                self.types.place(grade.scenario_type) if grade.scenario_type else -1,
+                self.tools.place(grade.expected[0]) if grade.expected else NO_CALL,
+                self._made_tool(grade),
+                None if grade.error else grade.metrics.get(self._headline),
+                self._pass(grade, told),
+                [_FAULT[one.kind] for one in told],
+                next((one.origin for one in told if one.origin), ""),
+                expected,
+                made,
+                None if spent is None else spent.seconds,
+                short(grade.ending, LONGEST_NAME),
+                short(grade.error, LONGEST_ERROR),
+            ),
+            strict=True,
+        ):
+            column.append(value)
+
+    def chunk(self, start: int, stop: int) -> dict[str, Any]:
+        """The rows from `start` up to `stop`, without saying how many there are in all."""
+        return {
+            **{name: column[start:stop] for name, column in self.columns.items()},
+            "metrics": {name: column[start:stop] for name, column in self.metrics.items()},
+        }
+
+    def names(self) -> dict[str, Sequence[str]]:
+        return {"tools": list(self.tools.all), "types": list(self.types.all), "faults": FAULTS}
+
+    def _made_tool(self, grade: Graded) -> int:
+        if not grade.made:
+            return NO_CALL
+        name = grade.made[0]
+        if not name or any(one.kind == "unknown_tool" and one.actual_index == 0 for one in grade.faults):
+            return UNKNOWN_TOOL
+        return self.tools.place(name)
+
+    def _pass(self, grade: Graded, told: Sequence[Fault]) -> int | None:
+        if grade.error:
+            return None
+        if self._passed is None:
+            return int(not told)
+        value = grade.metrics.get(self._passed)
+        return None if value is None else int(value == 1)
+
+
+def code(call: Call) -> str:
+    """The call as code, as long as it may be in a row."""
+    try:
+        return short(str(call), LONGEST_CODE)
+    except (ValueError, RecursionError):
+        return short(f"{call.name}(…)", LONGEST_CODE)
+
+
+def _codes(grade: Graded, calls: Sequence[Call], fault: Fault | None) -> tuple[str, str]:
+    """What was expected and made as code: the calls that this fault is about, without one the first of each."""
+    first = (0 if grade.expected else None, 0 if grade.made else None)
+    wanted, made = first if fault is None else (fault.expected_index, fault.actual_index)
+    expected_code = "" if wanted is None or wanted >= len(grade.expected) else _expected_code(grade, calls, wanted)
+    if made is None or made >= len(grade.made):
+        return expected_code, ""
+    if made < len(calls):
+        return expected_code, code(calls[made])
+    whole = fault is not None and fault.argument is None and isinstance(fault.actual, str)
+    return expected_code, short(str(fault.actual) if whole and fault else f"{grade.made[made]}(…)", LONGEST_CODE)
+
+
+def _expected_code(grade: Graded, calls: Sequence[Call], index: int) -> str:
+    about = [one for one in grade.faults if one.expected_index == index]
+    for fault in about:
+        if fault.argument is None and isinstance(fault.expected, str):
+            return short(fault.expected, LONGEST_CODE)
+    for expected, made, agrees in grade.pairs:
+        if expected == index and made < len(calls):
+            arguments = calls[made].arguments
+            return code(Call(grade.expected[index], arguments if agrees else _meant(arguments, about)))
+    return short(f"{grade.expected[index]}(…)", LONGEST_CODE)
+
+
+def _meant(arguments: Mapping[str, Any], faults: Sequence[Fault]) -> dict[str, Any]:
+    """The arguments that were expected, from those that were given and what is wrong with them."""
+    meant = dict(arguments)
+    for fault in faults:
+        if fault.argument is None:
+            continue
+        if fault.kind in ("extra_argument", "unknown_argument"):
+            meant.pop(fault.argument, None)
+        else:
+            meant[fault.argument] = fault.expected
+    return meant
+
+
+class _Made(Struct, gc=False):
+    """What a row needs of a prediction: a transcript, which may be long, is passed over."""
+
+    case: str
+    calls: tuple[Call, ...]
+    trial: int = 0
+    error: str = ""
+
+
+_decode_made = msgspec.json.Decoder(_Made).decode
+
+
+class MadeCalls:
+    """The calls of a run's predictions, by case and trial: the file is read as far as it is asked for, and what comes earlier than it is
+    needed is kept. Of several answers to one question the first counts, as everywhere. A file that is gone has none.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._lines = _made_in(Path(path))
+        self._ahead: dict[tuple[str, int], tuple[int, tuple[Call, ...]]] = {}
+
+    def of(self, case: str, trial: int) -> tuple[int, tuple[Call, ...]]:
+        """Where the line of such a prediction begins, and its calls; -1 and none where there is no such prediction."""
+        key = (case, trial)
+        while key not in self._ahead:
+            found = next(self._lines, None)
+            if found is None:
+                return -1, ()
+            at, made = found
+            if not made.error:
+                self._ahead.setdefault((made.case, made.trial), (at, made.calls))
+        return self._ahead.pop(key)
+
+    def close(self) -> None:
+        self._lines.close()
+
+
+def _made_in(path: Path) -> Generator[tuple[int, _Made], None, None]:
+    at = 0
+    with suppress(OSError), path.open("rb", buffering=_BUFFER) as lines:
+        for line in lines:
+            made = made_by(line)
+            if made is not None:
+                yield at, made
+            at += len(line)
+
+
+def made_by(line: bytes) -> _Made | None:
+    """What was made in a line of predictions; None where it cannot be read, or does not say its case."""
+    if b'"calls":' in line:
+        try:
+            return _decode_made(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            pass  # it is in another form, or there is something in it that only the longer way can read
+    try:
+        answer = read_prediction(line, whole=True)
+    except BadInput:
+        return None
+    said = answer.prediction
+    return None if answer.case is None else _Made(answer.case, said.calls, said.trial, said.error)

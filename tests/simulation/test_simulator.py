@@ -1,0 +1,392 @@
+"""One conversation: who speaks when, what is recorded, what ends it; and many at once that know nothing of each other."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from types import TracebackType
+from typing import Any, Self
+
+import pytest
+
+from callmark.demo.helpdesk import tools as helpdesk
+from callmark.models.keys import Keys
+from callmark.models.model import ModelSettings, NoReply, Question, Reply
+from callmark.simulation.agents import MOST_CALLS, ModelAgent, ReportingAgent, with_ids
+from callmark.simulation.simulator import Simulator
+from callmark.simulation.talk import Agent, Result, State, Talk, Toolbox, Utterance
+from callmark.simulation.toolboxes import open_tools
+from callmark.simulation.toolboxes.none import NoTools
+from callmark.simulation.voices import Voice
+from callmark.types import Call, Case, Message, Spent, Tool
+from tests.demo.test_helpdesk_desk import TICKET
+
+ADD = Call("add", {"title": "Printer"})
+CASE = Case("s1", instructions="…", completion="the note is there", expected=(ADD,))
+
+
+class Notes:
+    """A source of toolboxes with one tool. `opened_for` and `closed` tell of each conversation; `gone` makes every call fail."""
+
+    label = "notes"
+
+    def __init__(self, *, tells: bool = True, gone: int = 0) -> None:
+        self.opened_for: list[str] = []
+        self.closed = 0
+        self.gone = gone
+        self.tells = tells
+
+    @asynccontextmanager
+    async def opened(self, conversation: str) -> AsyncIterator[Toolbox]:
+        self.opened_for.append(conversation.rpartition("/")[0])
+        try:
+            yield _NotesBox(self)
+        finally:
+            self.closed += 1
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        return None
+
+
+class _NotesBox:
+    tools = (Tool("add", "Add a note", {"type": "object", "properties": {"title": {"type": "string"}}}),)
+
+    def __init__(self, source: Notes) -> None:
+        self._source = source
+        self._notes: dict[str, dict[str, Any]] = {}
+
+    async def call(self, call: Call) -> Result:
+        await asyncio.sleep(0)
+        if self._source.gone:
+            self._source.gone -= 1
+            raise NoReply("the tool server notes is gone")
+        if call.name != "add":
+            return Result(f"there is no tool {call.name}", is_error=True)
+        self._notes[f"N-{len(self._notes) + 1}"] = dict(call.arguments)
+        return Result("added")
+
+    async def state(self) -> State | None:
+        return {"notes": dict(self._notes)} if self._source.tells else None
+
+
+class Lines:
+    """A user who says these lines, and is done with the last."""
+
+    label = "lines"
+
+    def __init__(self, *lines: str | Utterance) -> None:
+        self._lines = [line if isinstance(line, Utterance) else Utterance(line) for line in lines]
+        self.heard: list[list[Message]] = []
+
+    def of(self, case: Case, trial: int) -> "Lines":
+        return self
+
+    async def speak(self, heard: Sequence[Message]) -> Utterance:
+        self.heard.append(list(heard))
+        return self._lines[min(len(self.heard), len(self._lines)) - 1]
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        return None
+
+
+BYE = Utterance("That is all, bye.", done=True)
+
+
+class Doing:
+    """An agent that makes these calls in its first turn, and says something in each."""
+
+    def __init__(self, *calls: Call, says: str = "Fine.") -> None:
+        self._calls = calls
+        self._says = says
+        self.turns = 0
+
+    async def reply(self, talk: Talk) -> None:
+        self.turns += 1
+        if self.turns == 1:
+            for call in self._calls:
+                talk.messages.append(Message("assistant", "", (call,)))
+                talk.messages.append(Message("tool", (await talk.toolbox.call(call)).text, (), call.id, call.name))
+        talk.messages.append(Message("assistant", f"{self._says} {self.turns}" if self._says else ""))
+
+
+def in_a_loop(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    return asyncio.run(work())
+
+
+def conversation(agent: Agent, user: Lines, source: Notes | None = None, case: Case = CASE, **more: Any) -> Reply:
+    async def work() -> Reply:
+        async with Simulator("a", agent, user, source or Notes(), **more) as simulator:
+            return await simulator.ask(Question(case))
+
+    reply: Reply = in_a_loop(work)
+    return reply
+
+
+def test_the_user_begins_and_everything_is_recorded() -> None:
+    user = Lines("Add a note, please.", BYE)
+    reply = conversation(Doing(ADD), user, system="Be kind.")
+    assert [(message.role, message.text) for message in reply.transcript] == [
+        ("system", "Be kind."),
+        ("user", "Add a note, please."),
+        ("assistant", ""),
+        ("tool", "added"),
+        ("assistant", "Fine. 1"),
+        ("user", "That is all, bye."),
+        ("assistant", "Fine. 2"),
+    ]
+    assert (reply.calls, reply.text, reply.ending) == ((ADD,), "Fine. 2", "completed")
+    assert reply.states is not None
+    assert reply.states.reached == reply.states.expected == {"notes": {"N-1": {"title": "Printer"}}}
+    assert [[(message.role, message.text) for message in heard] for heard in user.heard] == [
+        [],
+        [("user", "Add a note, please."), ("assistant", "Fine. 1")],
+    ]
+
+
+@pytest.mark.parametrize(
+    "agent, lines, ending",
+    [
+        (Doing(ADD), ("Add it.", BYE), "completed"),
+        (Doing(), ("Add it.", BYE), "goodbye"),
+        (Doing(Call("transfer_to_human")), ("Add it.", BYE), "transfer"),
+        (Doing(), ("one", "two", "three", "four", "five"), "turn limit"),
+        (Doing(says=""), ("one", "two", "three", "four", "five"), "no progress"),
+        (Doing(), ("the same", "the same", "the same", "the same"), "no progress"),
+        (Doing(), (Utterance("", done=True),), "goodbye"),
+    ],
+    ids=["completed", "goodbye", "transfer", "turn limit", "a silent agent", "a stuck user", "a user who says nothing"],
+)
+def test_every_conversation_ends_for_a_reason(agent: Doing, lines: tuple[str | Utterance, ...], ending: str) -> None:
+    assert conversation(agent, Lines(*lines), max_turns=4).ending == ending
+
+
+def test_who_says_nothing_and_is_done_gets_no_answer() -> None:
+    agent = Doing()
+    conversation(agent, Lines(Utterance("", done=True)))
+    assert agent.turns == 0
+
+
+def test_what_was_spent_is_added_up() -> None:
+    user = Lines(Utterance("Hi", spent=Spent(1.0, 10, 2, 0.5)), Utterance("Bye", done=True, spent=Spent(1.0, 20, 3, None)))
+    reply = conversation(Doing(), user)
+    assert (reply.input_tokens, reply.output_tokens, reply.cost) == (30, 5, 0.5)
+
+
+def test_tools_that_tell_no_state_leave_none() -> None:
+    reply = conversation(Doing(ADD), Lines("Add it.", BYE), Notes(tells=False))
+    assert (reply.states, reply.ending) == (None, "completed")
+
+
+def test_what_the_expected_calls_lead_to_is_found_out_once_for_all_trials() -> None:
+    source = Notes()
+
+    async def work() -> list[Reply]:
+        async with Simulator("a", Doing(ADD), Lines("Add it.", BYE), source) as simulator:
+            return list(await asyncio.gather(*(simulator.ask(Question(CASE, trial)) for trial in range(5))))
+
+    assert len(in_a_loop(work)) == 5
+    assert sorted(source.opened_for) == ["s1/0", "s1/1", "s1/2", "s1/3", "s1/4", "s1/expected"]
+    assert source.closed == 6
+
+
+def test_a_server_that_dies_is_an_error_of_that_conversation_and_the_next_one_tries_again() -> None:
+    source = Notes(gone=1)  # the first call is that of the expected calls on a fresh copy
+
+    async def work() -> Reply:
+        async with Simulator("a", Doing(ADD), Lines("Add it.", BYE), source) as simulator:
+            with pytest.raises(NoReply, match="the tool server notes is gone"):
+                await simulator.ask(Question(CASE))
+            return await simulator.ask(Question(CASE, 1))
+
+    assert in_a_loop(work).states.expected == {"notes": {"N-1": {"title": "Printer"}}}
+    assert source.closed == len(source.opened_for)
+
+
+def test_a_conversation_that_is_given_up_closes_its_toolbox() -> None:
+    source = Notes()
+
+    class Waiting:
+        async def reply(self, talk: Talk) -> None:
+            await asyncio.sleep(30)
+
+    async def work() -> None:
+        async with Simulator("a", Waiting(), Lines("Hi"), source) as simulator:
+            task = asyncio.create_task(simulator.ask(Question(CASE)))
+            await asyncio.sleep(0.02)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    in_a_loop(work)
+    assert source.closed == len(source.opened_for) == 2
+
+
+# agents: models that call, and chatbots that report
+
+
+def voice(monkeypatch: pytest.MonkeyPatch, *answers: Any) -> tuple[Voice, list[tuple[list[Any], list[Any]]]]:
+    """A model that gives these answers, and what it was asked."""
+    asked: list[tuple[list[Any], list[Any]]] = []
+
+    def answer(messages: list[Any], tools: list[Any]) -> Any:
+        asked.append((messages, tools))
+        given = answers[min(len(asked), len(answers)) - 1]
+        if isinstance(given, Exception):
+            raise given
+        return given
+
+    monkeypatch.setattr(sys.modules[__name__], "answering", answer, raising=False)
+    return Voice(ModelSettings(model=f"python:{__name__}:answering", retries=0), Keys(), None), asked
+
+
+def called(*calls: tuple[str, Any], text: str | None = None, call_id: str | None = "c1") -> dict[str, Any]:
+    return {
+        "role": "assistant",
+        "content": text,
+        "tool_calls": [
+            {
+                "id": call_id,
+                "type": "function",
+                "function": {"name": name, "arguments": arguments if isinstance(arguments, str) else json.dumps(arguments)},
+            }
+            for name, arguments in calls
+        ],
+    }
+
+
+def test_a_model_is_asked_until_it_says_something(monkeypatch: pytest.MonkeyPatch) -> None:
+    spoken, asked = voice(monkeypatch, called(("add", {"title": "a"}), ("add", {"title": "b"})), "Both are there.", "Bye.")
+    reply = conversation(ModelAgent(spoken, most_steps=5), Lines("Add a and b.", BYE), voices=[spoken])
+    assert [call.arguments["title"] for call in reply.calls] == ["a", "b"]
+    assert [message["role"] for message in asked[1][0]] == ["user", "assistant", "tool", "tool"]
+    assert [message["content"] for message in asked[1][0][2:]] == ["added", "added"]
+    assert [tool["function"]["name"] for tool in asked[0][1]] == ["add"]
+    assert len({call.id for call in reply.calls}) == 2
+
+
+@pytest.mark.parametrize(
+    "call, result",
+    [(("add", "{no json"), "The call cannot be read"), (("remove", {}), "there is no tool remove")],
+    ids=["malformed", "unknown"],
+)
+def test_a_call_that_cannot_be_carried_out_is_an_error_result_for_the_agent(
+    monkeypatch: pytest.MonkeyPatch, call: tuple[str, Any], result: str
+) -> None:
+    spoken, asked = voice(monkeypatch, called(call), "Sorry.")
+    reply = conversation(ModelAgent(spoken, most_steps=5), Lines("Do it.", BYE), voices=[spoken])
+    assert result in asked[1][0][-1]["content"]
+    assert len(reply.calls) == 1
+
+
+def test_calling_without_end_is_a_step_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    spoken, asked = voice(monkeypatch, called(("add", {"title": "a"})))
+    reply = conversation(ModelAgent(spoken, most_steps=4), Lines("Do it.", BYE), voices=[spoken])
+    assert (reply.ending, len(asked), len(reply.calls)) == ("step limit", 4, 4)
+
+
+def test_too_many_calls_at_once_are_not_carried_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    spoken, _ = voice(monkeypatch, called(*[("add", {"title": str(number)}) for number in range(MOST_CALLS + 5)]), "Done.")
+    reply = conversation(ModelAgent(spoken, most_steps=4), Lines("Do it.", BYE), voices=[spoken])
+    results = [message.text for message in reply.transcript if message.role == "tool"]
+    assert (results.count("added"), len(results)) == (MOST_CALLS, MOST_CALLS + 5)
+    assert reply.states is not None
+    assert len(reply.states.reached["notes"]) == MOST_CALLS
+
+
+def test_a_chatbot_sees_what_was_said_and_reports_its_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    spoken, asked = voice(monkeypatch, called(("add", {"title": "Printer"}), text="It is there."), "Bye.")
+
+    async def work() -> Reply:
+        async with Simulator("a", ReportingAgent(spoken), Lines("Add it.", BYE), NoTools(), voices=[spoken], system="hidden") as simulator:
+            return await simulator.ask(Question(CASE))
+
+    reply: Reply = in_a_loop(work)
+    assert [call.name for call in reply.calls] == ["add"]
+    assert [(message["role"], message["content"]) for message in asked[1][0]] == [
+        ("user", "Add it."),
+        ("assistant", "It is there."),
+        ("user", "That is all, bye."),
+    ]
+    assert (reply.states, reply.ending) == (None, "completed")
+
+
+def test_a_model_that_fails_is_an_error_of_the_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+    spoken, _ = voice(monkeypatch, RuntimeError("out of paper"))
+    with pytest.raises(NoReply, match="out of paper"):
+        conversation(ModelAgent(spoken, most_steps=4), Lines("Do it.", BYE), voices=[spoken])
+
+
+def test_ids_of_calls_are_their_own() -> None:
+    talk = Talk(CASE, 0, _NotesBox(Notes()), [Message("assistant", "", (Call("add", {}, "call_2"),))])
+    calls = with_ids((Call("add", {}, "call_2"), Call("add"), Call("add", {}, "mine")), talk)
+    assert len({call.id for call in calls} | {"call_2"}) == 4
+    assert calls[2].id == "mine"
+
+
+# many at once
+
+
+class Filing:
+    """Opens a ticket with the title that the user says, and tells the titles that it then finds."""
+
+    async def reply(self, talk: Talk) -> None:
+        title = next(message.text for message in talk.messages if message.role == "user")
+        if len(talk.heard) == 1:
+            for call in (
+                Call(helpdesk.CREATE_TICKET, {**TICKET, "title": title}),
+                Call(helpdesk.SEARCH_TICKETS, {"query": "concurrent"}),
+            ):
+                await asyncio.sleep(0)
+                result = await talk.toolbox.call(call)
+                assert not result.is_error, result.text
+                talk.messages += [Message("assistant", "", (call,)), Message("tool", result.text)]
+        talk.messages.append(Message("assistant", "Filed."))
+
+
+class Titled(Lines):
+    def of(self, case: Case, trial: int) -> Lines:
+        return Lines(f"Concurrent {case.id}", BYE)
+
+
+@contextmanager
+def over_http() -> Iterator[str]:
+    with subprocess.Popen([sys.executable, "-m", "callmark.demo.helpdesk", "--http", "0"], stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            yield f"mcp:{server.stdout.readline().strip()}"
+        finally:
+            server.kill()
+
+
+@contextmanager
+def over_stdio() -> Iterator[str]:
+    yield f"mcp:{sys.executable} -m callmark.demo.helpdesk"
+
+
+@pytest.mark.parametrize("served", [over_stdio, over_http], ids=["stdio", "http"])
+def test_fifty_conversations_at_once_over_one_server_never_see_each_others_tickets(served: Callable[[], Any]) -> None:
+    cases = [
+        Case(f"c{number}", instructions="…", expected=(Call(helpdesk.CREATE_TICKET, {**TICKET, "title": f"Concurrent c{number}"}),))
+        for number in range(50)
+    ]
+
+    async def work(spec: str) -> list[Reply]:
+        async with Simulator("a", Filing(), Titled(), open_tools([spec], keys=Keys())) as simulator:
+            return list(await asyncio.gather(*(simulator.ask(Question(case)) for case in cases)))
+
+    with served() as spec:
+        replies = asyncio.run(work(spec))
+    for case, reply in zip(cases, replies, strict=True):
+        found = json.loads(next(message.text for message in reversed(reply.transcript) if message.role == "tool"))
+        assert [ticket["title"] for ticket in found["tickets"]] == [f"Concurrent {case.id}"]
+        assert reply.states is not None
+        assert list(reply.states.reached["tickets"]) == ["TKT-1041"]
+        assert reply.states.reached == reply.states.expected
