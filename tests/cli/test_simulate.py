@@ -1,5 +1,6 @@
 """`callmark simulate`: what is held, what is kept, what people see."""
 
+import io
 import json
 import os
 import re
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from callmark.simulation.toolboxes import open_tools
 from tests.chat_server import Answer, chat_server
 from tests.conftest import Cli, Result
 from tests.rows import WEATHER, assistant, call, user, write_rows
@@ -46,7 +48,7 @@ def info(name: str) -> dict[str, Any]:
 
 
 def reliability(name: str) -> list[float]:
-    return [line["metrics"]["process.reliability"] for line in lines(f"runs/{name}/grades.jsonl")]
+    return [line["metrics"]["process.reliability"] for line in lines(f"runs/{name}/grades.jsonl") if not line.get("error")]
 
 
 def test_conversations_are_held_graded_and_shown(cli: Cli) -> None:
@@ -210,6 +212,30 @@ def test_an_id_that_stands_twice_is_told_with_both_rows(cli: Cli, here: Path) ->
 )
 def test_what_cannot_work_is_said_in_a_sentence_before_anybody_speaks(cli: Cli, arguments: tuple[str, ...], sentence: str) -> None:
     refused(cli("simulate", "scenarios.jsonl", *arguments), sentence)
+
+
+def test_what_comes_through_a_pipe_is_held_and_can_be_gone_on_with(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = write_rows(here / "piped", scenario(0), scenario(1, data={}), scenario(2)).read_bytes()
+
+    class Pipe:
+        buffer = io.BufferedReader(io.BytesIO(rows))
+
+    monkeypatch.setattr(sys, "stdin", Pipe)
+    done = simulate(cli, "--name", "mine", file="-")
+    assert done.status == 3, done.err
+    assert {line["case"]: line.get("error", "") for line in lines("runs/mine/predictions.jsonl")} == {
+        "s0": "",
+        "s1": "standard input, line 2 (s1) has no script",
+        "s2": "",
+    }
+    Path("held.log").unlink()
+    assert (cli("simulate", "runs/mine", "--resume").status, held()) == (2, [])
+
+
+def test_what_stands_beyond_the_limit_need_not_be_played(cli: Cli, here: Path) -> None:
+    write_rows(here / "scenarios.jsonl", scenario(0), scenario(1), scenario(2, data={}))
+    assert simulate(cli, "--limit", "2").status == 0
+    assert held() == ["n0", "n1"]
 
 
 @pytest.mark.parametrize(
@@ -395,15 +421,18 @@ def test_a_key_that_is_said_in_a_conversation_is_not_written_down(
     assert KEY not in done.out + done.err
 
 
-def test_a_run_whose_tools_had_something_secret_wants_them_again(cli: Cli, here: Path) -> None:
-    server = raw_server(here, ADDING)
-    tools = ("--tools", f"mcp:{server} --key={KEY}")
-    simulate(cli, "--name", "mine", "--limit", "1", tools=tools)
-    done = cli("simulate", "runs/mine", "--resume")
-    assert done.status == 2
-    assert "secret" in done.err
-    again = cli("simulate", "runs/mine", "--resume", *AGENT, *tools)
-    assert again.status == 0, again.err
+def test_what_had_something_secret_in_it_is_to_be_given_again(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_API_KEY", KEY)
+    (here / "prompt.md").write_text(f"Use the key {KEY}.")
+    tools = ("--tools", f"mcp:{raw_server(here, ADDING)} --key={KEY}")
+    Path("broken").touch()
+    simulate(cli, "--name", "mine", "--system", "prompt.md", tools=tools)
+    Path("broken").unlink()
+    for given, missing in (((), "--tools and --system"), (tools, "--system"), (("--system", "prompt.md"), "--tools")):
+        done = cli("simulate", "runs/mine", "--resume", *given)
+        assert (done.status, f"runs/mine: {missing} had something secret in it, which is not kept" in done.err) == (2, True), done.err
+    again = cli("simulate", "runs/mine", "--resume", *tools, "--system", "prompt.md")
+    assert (again.status, reliability("mine")) == (0, [1.0] * 4), again.err
 
 
 # tool servers that fail
@@ -431,8 +460,9 @@ def test_a_tool_server_that_fails_is_an_error_of_that_conversation_alone(
     cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
     code, said = FAULTS[fault]
-    monkeypatch.setattr("callmark.simulation.toolboxes.PATIENCE", 1.0)
-    monkeypatch.setattr("callmark.simulation.toolboxes.open_tools.__kwdefaults__", {"timeout": 1.0, "keys": None})
+    defaults = open_tools.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "timeout", 1.0)
     server = raw_server(here, ADDING.replace("pass", code))
     done = simulate(cli, "--name", "mine", tools=("--tools", f"mcp:{server}"))
     assert done.status == 3, done.err + done.out
@@ -446,6 +476,24 @@ def test_a_tool_server_that_fails_is_an_error_of_that_conversation_alone(
     Path(shlex.split(server)[-1]).write_bytes(Path(shlex.split(healthy)[-1]).read_bytes())
     Path("held.log").unlink()
     assert (cli("simulate", "runs/mine", "--resume").status, held()) == (0, ["n2"])
+
+
+SHARED = """
+def respond(request, otherwise=respond):
+    if request["method"] != "initialize":
+        return otherwise(request)
+    known = {"tools": {}, "experimental": {"dev.callmark/conversations": {}}}
+    answer({"protocolVersion": "2025-06-18", "capabilities": known, "serverInfo": {"name": "raw", "version": "1"}})
+"""
+
+
+def test_a_server_that_all_conversations_share_is_started_again_when_it_dies(cli: Cli, here: Path) -> None:
+    server = raw_server(here, ADDING.replace("pass", "os._exit(9)") + SHARED + "open('starts', 'a').write('x')")
+    done = simulate(cli, "--name", "mine", "--concurrency", "1", tools=("--tools", f"mcp:{server}"))
+    assert done.status == 3, done.err + done.out
+    assert [line["case"] for line in lines("runs/mine/predictions.jsonl") if line.get("error")] == ["s2"]
+    assert reliability("mine") == [1.0, 1.0, 1.0]
+    assert len(Path("starts").read_text()) == 3  # once to list the tools, once to begin, once after it died
 
 
 def test_a_tool_server_that_never_starts_is_said_before_anybody_speaks(cli: Cli, here: Path) -> None:

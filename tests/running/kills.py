@@ -154,10 +154,10 @@ def killed_and_resumed(
     before: Recorded = Counter()
     mark = server.mark()
     for turn, moment in enumerate(moments):
-        after, ended = _killed([*command, "--resume"] if turn else command, folder, moment)
+        after, ended = killed([*command, "--resume"] if turn else command, folder, moment)
         end = server.mark()
         asked = server.asked(mark, end)
-        recorded, torn = _recorded(folder / PREDICTIONS)
+        recorded, torn = recorded_in(folder / PREDICTIONS)
         _refuse_again(asked, before, trials, outcome.problems)
         begun = (folder / RUN).exists()
         in_flight = asked.total() - (recorded.total() - before.total())
@@ -238,20 +238,20 @@ def torn_everywhere(cases: Path, model: str, folder: Path, server: Served, *, st
     return len(cuts), problems
 
 
-def _killed(command: Sequence[str], folder: Path, moment: Moment) -> tuple[float, bool]:
+def killed(command: Sequence[str], folder: Path, moment: Moment) -> tuple[float, bool]:
     """The seconds after which it was killed, and whether it had ended by then, so that there was nothing to kill."""
     began = time.perf_counter()
     with subprocess.Popen(command, cwd=folder.parent, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         if moment.seconds is not None:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(moment.seconds)
-        while moment.recorded is not None and process.poll() is None and _recorded(folder / PREDICTIONS)[0].total() < moment.recorded:
+        while moment.recorded is not None and process.poll() is None and recorded_in(folder / PREDICTIONS)[0].total() < moment.recorded:
             time.sleep(0.001)
         process.kill()
         return time.perf_counter() - began, process.wait() == 0
 
 
-def _recorded(path: Path) -> tuple[Recorded, bool]:
+def recorded_in(path: Path) -> tuple[Recorded, bool]:
     """What stands in whole lines, and whether there is a torn one after them."""
     if not path.exists():
         return Counter(), False

@@ -1,4 +1,4 @@
-"""`callmark export`: what others take: the grader, the file of a batch, the results of a run."""
+"""`callmark export`: what others take: the grader, the file of a batch, the results of a run, its notebooks."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from callmark.running.export_results import Form
 
 
-@click.group(name="export", short_help="Write what others take: the grader, a batch of requests, the results of a run.")
+@click.group(name="export", short_help="Write what others take: the grader, a batch of requests, a run's results or notebooks.")
 def command() -> None:
     """Write what others take.
 
@@ -20,6 +20,7 @@ def command() -> None:
     callmark export grader -o grader.py
     callmark export batch eval.jsonl --model openai:gpt-4.1-mini -o batch.jsonl
     callmark export results runs/base --to csv
+    callmark export notebook runs/base -o notebooks
     """
 
 
@@ -111,3 +112,22 @@ def results(run: str, form: "Form", out: str | None) -> None:
     count = export_results(found, form, out)
     if out != "-":
         click.echo(f"{counted(count, 'row')} → {safe(out)}")
+
+
+@command.command(short_help="A run as document 004's two notebooks, executed.")
+@click.argument("run", metavar="RUN")
+@click.option("-o", "--out", metavar="DIR", required=True, help="The folder they go into; it is made if there is none.")
+def notebook(run: str, out: str) -> None:
+    """Write evaluation.ipynb (how good is it?) and error_analysis.ipynb (what went wrong?), with tables and charts, which show without
+    a network. They find the run as seen from DIR, so that both can be moved together, and read it again when they are run again.
+
+    \b
+    pip install 'callmark[notebook]'
+    callmark export notebook runs/base -o notebooks
+    """
+    from callmark.reporting.notebooks.writing import write_notebooks
+    from callmark.reporting.safety import safe
+    from callmark.running.runs import Run
+
+    found = Run(run)
+    click.echo(f"{safe(found.label)} → {' and '.join(map(safe, write_notebooks(found, out)))}")

@@ -163,7 +163,10 @@ def begun(
     if len(chosen) > 1:
         raise BadInput(f"{run} is the run of one model, {len(chosen)} were given")
     if before.asked.secret and not chosen:
-        raise BadInput(f"{run}: the address of its model had something secret in it, which is not kept", "Give it again with --model.")
+        raise BadInput(
+            f"{run}: the address of its model had something secret in it, which is not kept",
+            f"Give it again with {'--agent' if before.asked.simulated else '--model'}.",
+        )
     asked = before.asked
     label, model = chosen[0] if chosen else (None, asked.model)
     dataset = before.dataset

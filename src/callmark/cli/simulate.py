@@ -12,8 +12,9 @@ from callmark.cli.run import begun, say_how_to_go_on, shown
 from callmark.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
+    from callmark.cli.asking import Named
     from callmark.models.keys import Keys
     from callmark.models.model import ModelSettings
     from callmark.running.folder import SimulatedInfo
@@ -111,6 +112,8 @@ def command(
     chosen = [asking.model(word, settings.models, **pace) for word in agents]
     before: SimulatedInfo | None = None
     if os.path.isdir(scenarios):
+        given = {"agent": chosen, "user": user, "judge": judge, "tools": tools, "system": system}
+        chosen = chosen or _kept_agent(scenarios, [part for part, value in given.items() if value])
         which, held, out, name, before = begun(scenarios, which, chosen, trials=trials, resume=resume, given=(out, name))
         chosen = [(label, asking.over(model, **pace)) for label, model in held]
     if not chosen:
@@ -163,6 +166,22 @@ def _plan(
     plan = before or SimulatedInfo(ModelSettings(model="agenda"), max_turns=MAX_TURNS, max_steps=MAX_STEPS)
     voices = {part: named.get(word, ModelSettings(model=word)) for part, word in (("user", user), ("judge", judge)) if word}
     return structs.replace(plan, **voices, **{key: value for key, value in given.items() if value is not None})
+
+
+def _kept_agent(run: str, given: "Collection[str]") -> "list[Named]":
+    """The agent of a run, where it is written down as it was. What had something secret in it has to be given again."""
+    from callmark.models.keys import HIDDEN
+    from callmark.running.folder import RunFolder
+
+    asked = RunFolder(run).read().asked
+    if asked is None or asked.simulated is None or not asked.secret:
+        return []
+    plan = asked.simulated
+    written = {"agent": [asked.model], "user": [plan.user], "judge": [plan.judge], "tools": plan.tools, "system": [plan.system]}
+    hidden = [part for part, values in written.items() if HIDDEN in str(values)]
+    if missing := [f"--{part}" for part in hidden if part not in given]:
+        raise BadInput(f"{run}: {' and '.join(missing)} had something secret in it, which is not kept", "Give it again.")
+    return [(asked.label, asked.model)]
 
 
 def _refuse_unpriced(max_cost: float | None, agents: "list[ModelSettings]", plan: "SimulatedInfo", keys: "Keys") -> None:

@@ -3,16 +3,19 @@
     simulator = ChatSimulator("openai:gpt-4.1-mini", tools="mcp:python server.py", system=prompt)
     EvaluationService().evaluate("scenarios.json", "output", simulator, [FunctionCallReliabilityEvaluator()])
 
-What is not the chatbot's doing (a tool server that died, a model that cannot be reached) is the row's `error_message`.
+What is not the chatbot's doing (a tool server that died, a model that cannot be reached, a scenario that the user cannot play) is the
+row's `error_message`.
 """
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from msgspec import to_builtins
+from msgspec import structs
 
 from callmark.calls.messages import message_text
+from callmark.calls.strict import dump
 from callmark.formats.dialect import Reading
 from callmark.formats.scenarios import read
 from callmark.models.model import ModelSettings, NoReply, Question
@@ -50,25 +53,35 @@ class ChatSimulator:
             max_steps,
             seed,
         )
-        self._model = simulator(*chosen(agent, named), plan, Keys.here()).model
+        self._keys = Keys.here()
+        self._model = simulator(*chosen(agent, named), plan, self._keys).model
+        self._entering = asyncio.Lock()
+        self._is_entered = False
         self._held = 0
 
     async def __call__(self, **row: Any) -> dict[str, Any]:
         """`function_calls`, `chat_history`, `error_message` and why the conversation ended, `ending`."""
-        case = read(msgspec.json.encode(row), Place("the row", 1), Reading())
-        if not self._held:
-            await self._model.__aenter__()
+        case = structs.replace(read(msgspec.json.encode(row), Place("the row", 1), Reading()), place=None)  # it goes by its id
+        async with self._entering:
+            if not self._is_entered:
+                await self._model.__aenter__()
+                self._is_entered = True
         self._held += 1
         try:
             reply = await self._model.ask(Question(case, 0, self._held))
         except NoReply as error:
             return {"function_calls": [], "chat_history": [], "error_message": str(error), "ending": ""}
         calls = [{"functionName": call.name, "arguments": call.text if call.malformed else call.arguments} for call in reply.calls]
-        history = [msgspec.json.decode(message_text(message)) for message in reply.transcript]
-        return {"function_calls": to_builtins(calls), "chat_history": history, "error_message": "", "ending": reply.ending}
+        said = b"[" + b",".join([message_text(message) for message in reply.transcript]) + b"]"
+        return {
+            "function_calls": msgspec.json.decode(self._keys.hide_bytes(dump(calls).encode())),
+            "chat_history": msgspec.json.decode(self._keys.hide_bytes(said)),
+            "error_message": "",
+            "ending": reply.ending,
+        }
 
     async def aclose(self) -> None:
         """Leave what was entered: connections, tool servers."""
-        if self._held:
-            self._held = 0
+        if self._is_entered:
+            self._is_entered = False
             await self._model.__aexit__(None, None, None)

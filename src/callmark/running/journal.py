@@ -15,7 +15,7 @@ from callmark.calls.strict import dump, scrub
 from callmark.errors import BadInput
 from callmark.formats.predictions import Predictions, read_prediction
 from callmark.running.answers import packed
-from callmark.types import Prediction
+from callmark.types import Call, Prediction
 
 _PIECE = 1 << 16  # bytes looked at in one go for the end of the last line
 
@@ -98,14 +98,25 @@ def _without_keys(prediction: Prediction, hide: Callable[[str], str]) -> Predict
                 return hide(dump(value))
         return value
 
-    calls = tuple(
-        structs.replace(
-            call, name=hide(call.name), arguments=hidden(call.arguments), id=call.id and hide(call.id), text=hide(call.text)
-        )
-        for call in prediction.calls
-    )  # fmt: skip
-    said = {name: hide(getattr(prediction, name)) for name in ("text", "thinking", "error", "finish")}
-    return structs.replace(prediction, calls=calls, **said)
+    def calls(made: tuple[Call, ...]) -> tuple[Call, ...]:
+        return tuple(
+            structs.replace(
+                call, name=hide(call.name), arguments=hidden(call.arguments), id=call.id and hide(call.id), text=hide(call.text)
+            )
+            for call in made
+        )  # fmt: skip
+
+    said = {name: hide(getattr(prediction, name)) for name in ("text", "thinking", "error", "finish", "ending")}
+    transcript = tuple(structs.replace(message, text=hide(message.text), calls=calls(message.calls)) for message in prediction.transcript)
+    states = prediction.states and structs.replace(
+        prediction.states,
+        reached=hidden(prediction.states.reached),
+        expected=hidden(prediction.states.expected),
+        new_reached=tuple(map(hide, prediction.states.new_reached)),
+        new_expected=tuple(map(hide, prediction.states.new_expected)),
+        unknown=hide(prediction.states.unknown),
+    )
+    return structs.replace(prediction, calls=calls(prediction.calls), transcript=transcript, states=states, **said)
 
 
 def is_open(path: str) -> bool:

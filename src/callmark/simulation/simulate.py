@@ -7,6 +7,7 @@ the tools as they were.
 
 import asyncio
 from collections.abc import Sequence
+from itertools import islice
 from os import PathLike, fspath
 
 from msgspec import structs
@@ -189,7 +190,7 @@ def _refuse_unplayable(cases: Cases, plan: SimulatedInfo, tools: tuple[Tool, ...
     if cases.path == "-":  # it can be read once, and that is the run's to do
         return
     user = open_user(plan.user.model, ask_model=_nobody, seed=plan.seed)
-    for case in load(cases.path, dialect=cases.dialect, skip_bad=True):
+    for case in islice(load(cases.path, dialect=cases.dialect, skip_bad=True), cases.limit):
         if isinstance(case, Case) and case.is_scenario:
             refuse_unknown_functions(case, tools, ignore=grading.ignore)
             user.of(case, 0)
@@ -213,5 +214,5 @@ def _without_keys(plan: SimulatedInfo, keys: Keys) -> tuple[SimulatedInfo, bool]
         if settings is not None and (part == "judge" or isinstance(open_user(settings.model, ask_model=_nobody), ModelUser)):
             shown[part], secret = without_keys(settings, read_spec(settings.model, keys), keys)
             secrets.append(secret)
-    tools = tuple(map(keys.hide, plan.tools))
-    return structs.replace(plan, tools=tools, system=keys.hide(plan.system), **shown), any(secrets) or tools != plan.tools
+    tools, system = tuple(map(keys.hide, plan.tools)), keys.hide(plan.system)
+    return structs.replace(plan, tools=tools, system=system, **shown), any(secrets) or (tools, system) != (plan.tools, plan.system)

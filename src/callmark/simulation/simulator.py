@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Self
 from uuid import uuid4
 
+from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
 from callmark.grading.state import StateSuite
 from callmark.models.model import NoReply, Question, Reply
@@ -60,7 +61,10 @@ class Simulator:
     async def ask(self, question: Question) -> Reply:
         """How the conversation of that scenario goes, the `trial`-th time."""
         case = question.case
-        speaker = self._user.of(case, question.trial)
+        try:
+            speaker = self._user.of(case, question.trial)
+        except BadInput as error:  # what came through a pipe could not be looked at before
+            raise NoReply(str(error)) from None
         async with self._tools.opened(f"{case.id}/{question.trial}/{uuid4().hex[:8]}") as toolbox:
             before = await toolbox.state()
             states = None if before is None else await self._expected_states(case)

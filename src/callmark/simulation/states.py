@@ -154,6 +154,5 @@ def _strings(value: Any) -> Iterator[str]:
 def _with_matchers(row: dict[str, Any], stood_in: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
     """The row with matchers in place of what stood in for them; everything else as recorded."""
     return {
-        column: next((matcher for value, matcher in stood_in if exact(literal(value), cell)), literal(cell))
-        for column, cell in row.items()
+        column: next((matcher for value, matcher in stood_in if exact(literal(value), cell)), literal(cell)) for column, cell in row.items()
     }

@@ -18,11 +18,6 @@ _EXPORT = re.compile(r"^export (?=(?:async |const |let |class |function))", re.M
 _LEFT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 
-def page_file(name: str) -> str:
-    """A part of the page, by its name among those that there are; another raises `KeyError`."""
-    return page_files()[name]
-
-
 def page_files() -> dict[str, str]:
     """The parts of the page."""
     folder = files("callmark.viewer") / "page"
@@ -48,7 +43,7 @@ def script(parts: dict[str, str]) -> str:
         raise ValueError(f"a module has a line that cannot be put together with others: {left[0]}")
     if "</script" in text.lower() or "<!--" in text:
         raise ValueError("a module has text in it that would end the script")
-    return f'"use strict";\n{text}'
+    return text
 
 
 def around_data(parts: dict[str, str] | None = None) -> tuple[bytes, bytes]:

@@ -5,7 +5,8 @@ those of one conversation that stand together. A dataset that is gone, cannot be
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cached_property
 from itertools import groupby, islice
 
@@ -15,9 +16,12 @@ from callmark.calls.strict import scrub
 from callmark.data.expand import decision_points, named
 from callmark.errors import BadInput
 from callmark.formats import BadRow, Dataset, side_tools
-from callmark.formats.dataset import BLOCK
+from callmark.formats.dataset import BLOCK, digest_of
+from callmark.formats.dialect import Reading
+from callmark.formats.sniffing import dialect_called
 from callmark.running.folder import RunFolder, RunInfo
-from callmark.types import Case, Conversation, Message
+from callmark.types import Case, Conversation, Message, Place
+from callmark.viewer.row_index import RowIndex
 
 _NONE = (1 << 60, 1 << 61)  # a part of a file that no row is in
 _LOOKED_AT = 4  # blocks of rows that are looked at from where a case should stand, before all are
@@ -63,7 +67,11 @@ class CasesOfRun:
         name = self._info.name
         if not os.path.isfile(self.path):
             return f"Its cases are gone: they stood in {name}."
+        if self._tools and not os.path.isfile(self._tools):
+            return "The tools of its cases are gone."
         try:
+            if self._tools and digest_of(self._tools) != self._info.tools_digest:
+                return "The tools of its cases have changed since the run."
             with self._opened(part=_NONE, digest=True) as dataset:
                 for _ in dataset:
                     pass
@@ -79,19 +87,34 @@ class CasesOfRun:
 
     def find(self, case: str, conversation: str | None, near: int) -> tuple[Talk, Told] | None:
         """A case and its talk; None where it is not there. `near` is how many rows stand before it, or fewer."""
-        if not self._dialect_recorded and not self._info.limit:
+        told_apart = self._info.cut and "~" in (conversation or "~")  # what such a one is called depends on those before it
+        if not (dialect_called(self._info.dialect).recorded or told_apart):
             for block in range(near // BLOCK, near // BLOCK + _LOOKED_AT):
-                with self._opened(part=(block, 1 << 61)) as dataset:
-                    rows = islice(_until(dataset, (block + 1) * BLOCK), BLOCK)
-                    found = _found(self._cut(rows, conversation) if self._info.cut else _together(_cases(rows)), case)
-                    if found is not None:
-                        return found
+                rows = self._block(block)
+                found = _found(_called(rows, conversation) if self._info.cut else _together(_cases(rows)), case)
+                if found is not None:
+                    return found
         with self._opened() as dataset:
             return _found(self._talks(dataset), case)
 
-    @property
-    def _dialect_recorded(self) -> bool:
-        return self._opened().dialect.recorded
+    def prepare(self) -> None:
+        """Do now what takes long, so that the first case that somebody looks at is there at once."""
+        if not self.problem:
+            self._index  # noqa: B018 - it is kept
+
+    @cached_property
+    def _index(self) -> RowIndex:
+        return RowIndex(self.path)
+
+    def _block(self, block: int) -> list[Conversation]:
+        """The rows of a block, as far as they can be read without what reading a whole file does for broken ones."""
+        read = dialect_called(self._info.dialect).read
+        reading = side_tools(self._tools) if self._tools else Reading()
+        found = []
+        for number, row in self._index.block(block) or ():
+            with suppress(ValueError, RecursionError, BadInput):
+                found.append(read(row, Place(self._info.name, number), reading))
+        return found
 
     def _opened(self, *, part: tuple[int, int] = (0, 1), digest: bool = False) -> Dataset:
         reading = side_tools(self._tools) if self._tools else None
@@ -102,35 +125,25 @@ class CasesOfRun:
         if self._info.cut:
             left = limit
             for row, name in named(dataset):
-                cases = list(islice(decision_points(row, name=name), left))
-                yield _of_conversation(row, cases)
-                left = left and left - len(cases)
+                points = list(islice(decision_points(row, name=name), left))
+                yield _of_conversation(row, points)
+                left = left and left - len(points)
                 if left == 0:
                     return
         else:
             cases = _cases(dataset)
             yield from _together(islice(_first_of_each(cases) if dataset.dialect.recorded else cases, limit))
 
-    @staticmethod
-    def _cut(rows: Iterator[Conversation], conversation: str | None) -> Iterator[Talk]:
-        """Some of the rows, of which one should be that conversation: what one is called may depend on those before it."""
-        for row in rows:
-            if conversation is not None and (conversation == row.id or conversation.startswith(f"{row.id}~")):
-                yield _of_conversation(row, list(decision_points(row, name=conversation)))
-
 
 def _passed_over(row: BadRow) -> None:
     """Whoever graded the run was told of it."""
 
 
-def _until(dataset: Dataset, row: int) -> Iterator[Conversation]:
-    for one in dataset:
-        yield one
-        if dataset.ordinal + 1 >= row:
-            return
+def _called(rows: Iterable[Conversation], name: str | None) -> Iterator[Talk]:
+    return (_of_conversation(row, list(decision_points(row))) for row in rows if row.id == name)
 
 
-def _cases(rows: Iterator[Conversation] | Dataset) -> Iterator[Case]:
+def _cases(rows: Iterable[Conversation]) -> Iterator[Case]:
     return (row for row in rows if isinstance(row, Case))
 
 

@@ -4,6 +4,7 @@ Numbers are those of the terminal: nothing is worked out here that `analysis` do
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from msgspec import structs, to_builtins
@@ -67,7 +68,7 @@ def run_data(
         "problem": problem,
         "stopped": asked.stopped if asked else "",
         "what": info.dataset.what,
-        "dataset": info.dataset.name,
+        "dataset": _file_name(info.dataset.name),
         "cases": summary.cases if summary else info.cases,
         "conversations": summary.conversations if summary else 0,
         "scored": summary.scored if summary else 0,
@@ -88,6 +89,11 @@ def run_data(
         "passes": [{"k": one.k, "any": one.any, "every": one.every} for one in tried.passes] if tried and len(tried.passes) > 1 else [],
         "names": names,
     }
+
+
+def _file_name(path: str) -> str:
+    """A file without its folders: a page is shown to others."""
+    return PurePath(path).name or path
 
 
 def _metric(name: str, found: Estimate) -> dict[str, Any]:
@@ -126,9 +132,7 @@ def message_data(message: Message) -> dict[str, Any]:
     }
 
 
-def case_data(
-    run: str, grade: Graded, case: Case | None, prediction: Prediction | None, *, problem: str = ""
-) -> dict[str, Any]:
+def case_data(run: str, grade: Graded, case: Case | None, prediction: Prediction | None, *, problem: str = "") -> dict[str, Any]:
     """A case in one trial, without its conversation. Where its dataset is gone, `case` is None and what was expected is known by name only;
     the same for what was made, without a prediction.
     """
@@ -250,7 +254,7 @@ def listed(name: str, info: RunInfo, headline: Estimate | None, *, scored: int |
         "headline": None
         if headline is None
         else {"name": headline_of(info), "mean": headline.mean, "low": headline.low, "high": headline.high},
-        "dataset": info.dataset.name,
+        "dataset": _file_name(info.dataset.name),
         "answers": answers,
         "questions": asked.questions if asked else info.cases,
     }

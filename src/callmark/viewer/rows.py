@@ -25,6 +25,7 @@ LONGEST_NAME, LONGEST_CODE, LONGEST_ERROR = 200, 200, 300
 NO_CALL, UNKNOWN_TOOL = -1, -2
 _PASSES = ("call.pass", "process.reliability")
 _BUFFER = 1 << 18
+_ONE_RIGHT = ((0, 0, True),)
 _FAULT = {kind: place for place, kind in enumerate(FAULTS)}
 
 
@@ -45,69 +46,73 @@ class Names:
         return found
 
 
+_COLUMNS = (
+    "id", "trial", "conversation", "message", "type", "tool", "made_tool", "score", "pass", "faults", "origins", "expected", "made",
+    "seconds", "ending", "error",
+)  # fmt: skip
+
+
 class Columns:
-    """Rows, taken one by one. `counted` are the suites whose faults are told."""
+    """Rows, taken one by one and given as columns. `counted` are the suites whose faults are told."""
 
     def __init__(self, metrics: Sequence[str], *, headline: str, counted: Collection[str]) -> None:
         self._headline = headline
         self._counted = frozenset(counted)
         in_order = _PASSES[::-1] if headline == _PASSES[1] else _PASSES
         self._passed = next((name for name in in_order if name in metrics), None)
-        self.tools, self.types = Names(), Names()
-        self.columns: dict[str, list[Any]] = {
-            name: []
-            for name in (
-                "id", "trial", "conversation", "message", "type", "tool", "made_tool", "score", "pass", "faults", "origins",
-                "expected", "made", "seconds", "ending", "error",
-            )
-        }  # fmt: skip
-        self.metrics: dict[str, list[float | None]] = {name: [] for name in metrics}
+        self._metrics = tuple(metrics)
+        self._rows: list[tuple[Any, ...]] = []
+        self._numbers: list[tuple[float | None, ...]] = []  # the metrics of each row
+        self._alike: dict[tuple[float | None, ...], tuple[float | None, ...]] = {}  # of which most are like another
+        self._tools, self._types = Names(), Names()
         self.trials = 1
 
     def __len__(self) -> int:
-        return len(self.columns["error"])
+        return len(self._numbers)
 
     def add(self, grade: Graded, calls: Sequence[Call]) -> None:
         """Add the row of a grade, and of the calls that were made: none where they are not known."""
         told = [one for one in grade.faults if not self._counted or not self._counted.isdisjoint(one.suites)] if grade.faults else []
         expected, made = _codes(grade, calls, told[0] if told else None)
-        spent = grade.spent
+        metrics = grade.metrics
         self.trials = max(self.trials, grade.trial + 1)
-        for name, numbers in self.metrics.items():
-            numbers.append(grade.metrics.get(name))
-        for column, value in zip(
-            self.columns.values(),
+        self._rows.append(
             (
                 shown_id(grade.case),
                 exact(grade.trial),
                 short(grade.conversation, LONGEST_NAME) if grade.conversation is not None else "",
                 None if grade.message is None else exact(grade.message),
-                self.types.place(grade.scenario_type) if grade.scenario_type else -1,
-                self.tools.place(grade.expected[0]) if grade.expected else NO_CALL,
+                self._types.place(grade.scenario_type) if grade.scenario_type else -1,
+                self._tools.place(grade.expected[0]) if grade.expected else NO_CALL,
                 self._made_tool(grade),
-                None if grade.error else grade.metrics.get(self._headline),
+                metrics.get(self._headline),
                 self._pass(grade, told),
                 [_FAULT[one.kind] for one in told],
-                next((one.origin for one in told if one.origin), ""),
+                next((one.origin for one in told if one.origin), "") if told else "",
                 expected,
                 made,
-                None if spent is None else spent.seconds,
+                None if grade.spent is None else grade.spent.seconds,
                 short(grade.ending, LONGEST_NAME),
                 short(grade.error, LONGEST_ERROR),
-            ),
-            strict=True,
-        ):
-            column.append(value)
+            )
+        )
+        numbers = tuple(metrics.values()) if tuple(metrics) == self._metrics else tuple([metrics.get(name) for name in self._metrics])
+        self._numbers.append(self._alike.setdefault(numbers, numbers))
+
+    def row_of(self, case: str, trial: int) -> int | None:
+        """Where the row of a case, by its id as the page has it, and trial stands; the last, where there are several."""
+        return next((at for at in range(len(self) - 1, -1, -1) if self._rows[at][0] == case and self._rows[at][1] == trial), None)
 
     def chunk(self, start: int, stop: int) -> dict[str, Any]:
         """The rows from `start` up to `stop`, without saying how many there are in all."""
+        rows, numbers = self._rows[start:stop], self._numbers[start:stop]
         return {
-            **{name: column[start:stop] for name, column in self.columns.items()},
-            "metrics": {name: column[start:stop] for name, column in self.metrics.items()},
+            **dict(zip(_COLUMNS, zip(*rows, strict=True) if rows else [()] * len(_COLUMNS), strict=True)),
+            "metrics": dict(zip(self._metrics, zip(*numbers, strict=True) if rows else [()] * len(self._metrics), strict=True)),
         }
 
     def names(self) -> dict[str, Sequence[str]]:
-        return {"tools": list(self.tools.all), "types": list(self.types.all), "faults": FAULTS}
+        return {"tools": list(self._tools.all), "types": list(self._types.all), "faults": FAULTS}
 
     def _made_tool(self, grade: Graded) -> int:
         if not grade.made:
@@ -115,7 +120,7 @@ class Columns:
         name = grade.made[0]
         if not name or any(one.kind == "unknown_tool" and one.actual_index == 0 for one in grade.faults):
             return UNKNOWN_TOOL
-        return self.tools.place(name)
+        return self._tools.place(name)
 
     def _pass(self, grade: Graded, told: Sequence[Fault]) -> int | None:
         if grade.error:
@@ -136,6 +141,9 @@ def code(call: Call) -> str:
 
 def _codes(grade: Graded, calls: Sequence[Call], fault: Fault | None) -> tuple[str, str]:
     """What was expected and made as code: the calls that this fault is about, without one the first of each."""
+    if fault is None and len(calls) == 1 and grade.pairs == _ONE_RIGHT:
+        both = code(calls[0])
+        return both, both
     first = (0 if grade.expected else None, 0 if grade.made else None)
     wanted, made = first if fault is None else (fault.expected_index, fault.actual_index)
     expected_code = "" if wanted is None or wanted >= len(grade.expected) else _expected_code(grade, calls, wanted)

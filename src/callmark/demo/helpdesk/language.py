@@ -62,7 +62,7 @@ _LEADING = re.compile(  # words that may begin a title as well count only where 
     r"^(?:(?:sure(?: thing)?|ok(?:ay)?|yes|yeah|yep|well|so|please|alright|all right|right|certainly|absolutely|of course|hi|hello|hey|"
     r"great|good|perfect|thanks?|thank you|no problem|let me (?:see|think)|let'?s see|just|simply|actually|sorry|there you go|"
     r"here (?:you go|it is)|fine|good question|easy|ideally)(?:\s*[,!.:;…–—-]+\s*|$)|"
-    r"(?:hmm+|u[hm]+|oo+h|oh|ah|i (?:think|guess|believe|suppose)|i'?d say|maybe|perhaps|basically)(?:\s*[,!.:;…–—-]+\s*|\s+|$))+",
+    r"(?:hmm+|u[hm]+|oo+h|oh|ah|i (?:think|guess|believe|suppose)|i'?d say|maybe|perhaps|basically|ideally)(?:\s*[,!.:;…–—-]+\s*|\s+|$))+",
     re.IGNORECASE,
 )
 _OPENING = re.compile(
@@ -77,8 +77,8 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 _ANNOUNCED = re.compile(  # `Here is the story: …`: what is announced stands behind the colon
-    r"^(?:here|this|that|as (?:a|an|the|for)|for (?:the|its)|i|i['’]?d|i['’]?ll|we|my|our|when|once|"
-    r"in (?:short|a word|brief))\b[^:.!?\n]{0,60}:\s+(?=\S)",
+    r"^(?:here|this|that|as (?:a|an|the|for)|for (?:the|its)|i|i['’]?d|i['’]?ll|we|my|our|when|once|name|"
+    r"heading|to (?:cut|put|sum|be|make)|in (?:short|a word|brief))\b[^:.!?\n]{0,60}:\s+(?=\S)",
     re.IGNORECASE,
 )
 _ITSELF = re.compile(r"(?:it|that|this)\b", re.IGNORECASE)

@@ -50,7 +50,7 @@ _LOOSE = {  # what is understood when that very thing was asked for; it is read 
 _BOUNDARY = (
     r"(?:^|[,;:.!?\n|(]|--|\b(?:and|with|but|set|make|change|update|put|raise|lower|bump|increase|decrease|use|please|actually|no|yes|"
     r"wait|sorry|also|then|of|"
-    r"has|plus|having|switch|want|move|edit|adjust|correct|ticket|item|TKT-\d+|AI-\d+)\b)[\s\"'*-]*"
+    r"has|plus|having|switch|want|move|edit|adjust|correct|ticket|item|TKT-\d+|AI-\d+)\b(?!\s*\n))[\s\"'*-]*"
     r"(?:(?:that|for|the|its|a|an|my|to|as|this|ticket's|item's|new|is)\s+)*"
 )
 _CLEAR = ("assigned_to", "due_date")  # `… assigned to John Smith due 2025-05-10` needs no comma
@@ -87,7 +87,8 @@ _NO_NAME = frozenset(_NOT_IN_NAMES.split())
 _PERSON = re.compile(
     r"^(?:(?:please |let'?s |i'?d |we'?ll |we can |can you |could you )*(?:assign|give|hand|leave)\s+(?:it|this|"
     r"that)?\s*(?:over )?(?:to|with)?|"
-    r"(?:it )?(?:goes|should go|is) (?:to|for)|ask|have|let|put|for)\s+|\s+(?:should|will|would|can|could|is|has|shall|takes|does)\b.*$",
+    r"(?:(?:it|that|this)(?: one)? )?(?:goes|should go|is) (?:to|for)|ask|have|let|put|for)\s+|"
+    r"\s+(?:should|will|would|can|could|is|has|shall|takes|does)\b.*$",
     re.IGNORECASE,
 )
 

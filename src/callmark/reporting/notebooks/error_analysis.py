@@ -42,7 +42,9 @@ faults = pd.DataFrame(rows)
             "faults-chart": """
 kinds = faults.groupby("fault").agg(times=("case", "size"), cases=("case", "nunique"), example=("in words", "first"))
 kinds = shown(kinds.sort_values("times", ascending=False, kind="stable").reset_index(), 120)
-alt.Chart(kinds, title="What went wrong").mark_bar().encode(y=alt.Y("fault:N", sort=None, title=None), x=alt.X("times:Q", title="faults"))
+alt.Chart(kinds, title="What went wrong").mark_bar().encode(
+    y=alt.Y("fault:N", sort=None, title=None), x=alt.X("times:Q", title="faults", axis=whole)
+)
 """,
             "faults-table": """
 kinds.set_index("fault")
@@ -56,7 +58,7 @@ kinds.set_index("fault")
 
 Of each function, how many calls that were expected are missing (to the left), and how many were made that were not expected (to the right).
 Many missed calls are low recall: a step of the process is left out. Many extra calls are low precision: it calls without need, or again.
-A function that has both is called at the wrong time.
+A function that has both may be called at the wrong time. Below, case by case: what was missed, and what was made without need.
 """,
         {
             "calls-chart": """
@@ -66,7 +68,7 @@ amiss = shown(sorted((one for one in amiss if one["missed"] or one["extra"]), ke
 sides = amiss.head(20).assign(missed=-amiss["missed"]).melt(id_vars="name", var_name="side", value_name="calls")
 alt.Chart(sides, title="Missed and extra calls").mark_bar().encode(
     y=alt.Y("name:N", sort=None, title=None),
-    x=alt.X("calls:Q", title="missed  ·  extra", axis=alt.Axis(labelExpr="abs(datum.value)", format="d", tickMinStep=1)),
+    x=alt.X("calls:Q", title="missed  ·  extra", axis=whole),
     color=alt.Color("side:N", title=None, sort=["missed", "extra"]),
 )
 """,
@@ -75,11 +77,12 @@ amiss.set_index("name")
 """,
             "missed-table": """
 missed = faults[faults["expected"].notna() & faults["argument"].isna()]
-shown(missed[["case", "trial", "fault", "expected", "made", "in words"]].head(30), 160).set_index("case")
+missed = missed.groupby(["case", "in words"], sort=False).size().reset_index(name="times")
+shown(missed.rename(columns={"in words": "missed"}).head(30), 200).set_index("case")
 """,
             "extra-table": """
-extra = faults[faults["expected"].isna()]
-shown(extra[["case", "trial", "fault", "made", "in words"]].head(30), 160).set_index("case")
+extra = faults[faults["expected"].isna()].groupby(["case", "in words"], sort=False).size().reset_index(name="times")
+shown(extra.rename(columns={"in words": "extra"}).head(30), 200).set_index("case")
 """,
         },
         lambda facts: any(one.expected > one.paired or one.made > one.paired for one in facts.details.functions.functions),
@@ -105,8 +108,18 @@ grid.mark_rect().encode(color=alt.Color("count:Q", title="cases")) + grid.mark_t
 shown(to_builtins(confused)).set_index("expected")
 """,
             "calling-table": """
-calling = {name.replace("_", " "): count for name, count in to_builtins(summary.details.confusion.calling).items()}
-pd.DataFrame({"cases and calls": calling})
+calling = summary.details.confusion.calling
+counts = {
+    "cases with more calls than expected": calling.more,
+    "… calls too many in them": calling.too_many,
+    "cases with fewer calls than expected": calling.fewer,
+    "… calls too few in them": calling.too_few,
+    "cases in which a call was due": calling.due,
+    "… nothing was called": calling.called_nothing,
+    "cases in which none was due": calling.none_due,
+    "… something was called": calling.called_anyway,
+}
+pd.DataFrame({"number": counts})
 """,
         },
         lambda facts: bool(facts.details.confusion.most_confused(1)),
@@ -128,7 +141,7 @@ named = shown([{"argument": f"{one.function}.{one.argument}", **counts} for one,
 counts = named.head(20).melt(id_vars="argument", var_name="way", value_name="times")
 alt.Chart(counts[counts["times"] > 0], title="Wrong arguments").mark_bar().encode(
     y=alt.Y("argument:N", sort=None, title=None),
-    x=alt.X("sum(times):Q", title="times", axis=alt.Axis(format="d", tickMinStep=1)),
+    x=alt.X("sum(times):Q", title="times", axis=whole),
     color=alt.Color("way:N", title=None, sort=list(ways.values())),
 )
 """,
@@ -187,16 +200,19 @@ grid.mark_rect().encode(color=alt.Color("faults:Q")) + grid.mark_text(color="bla
     Section(
         """## The worst cases
 
-The lowest first, up to twenty. `callmark show DATASET --id CASE` has the whole of one.
+The mean over the trials of each, the lowest first, up to twenty, and what is wrong with them. `callmark show DATASET --id CASE` has the
+whole of one.
 """,
         {
             "worst-table": """
-worst = scored[scored[run.headline] < 1].sort_values([run.headline, *main, "case", "trial"]).head(20)
-shown(worst[["case", "trial", *main, "expected", "made"]], 160).set_index("case")
+each = scored.groupby("case", sort=False)
+worst = each[main].mean().assign(trials=each.size(), expected=each["expected"].first()).reset_index()
+worst = worst[worst[run.headline] < 1].sort_values([run.headline, *main, "case"]).head(20)
+shown(worst, 160).set_index("case")
 """,
             "worst-faults-table": """
-said = worst[["case", "trial"]].merge(faults, on=["case", "trial"])
-shown(said[["case", "trial", "in words"]].head(50), 300).set_index("case")
+told = faults.groupby(["case", "in words"], sort=False).size().reset_index(name="times")
+shown(worst[["case"]].merge(told, on="case").head(50), 300).set_index("case")
 """,
         },
         lambda facts: facts.has_headline and bool(facts.summary.faults),
@@ -210,9 +226,9 @@ right, what breaks a rule of the policy, what the conversation left in another s
 """,
         {
             "notes-table": """
-noted = [{"note": note.kind, "case": grade.case, "example": note.sentence} for grade in run.grades() for note in grade.notes]
-notes = pd.DataFrame(noted).groupby("note").agg(times=("case", "size"), cases=("case", "nunique"), example=("example", "first"))
-shown(notes.sort_values("times", ascending=False, kind="stable").reset_index(), 200).set_index("note").rename(lambda kind: kind.replace("_", " "))
+noted = [{"note": note.kind.replace("_", " "), "case": grade.case, "said": note.sentence} for grade in run.grades() for note in grade.notes]
+notes = pd.DataFrame(noted).groupby("note").agg(times=("case", "size"), cases=("case", "nunique"), example=("said", "first"))
+shown(notes.sort_values("times", ascending=False, kind="stable").reset_index(), 200).set_index("note")
 """,
         },
         lambda facts: bool(facts.summary.notes),

@@ -72,7 +72,7 @@ spread["from"] = (spread["score"] * 10 + 1e-9).astype(int).clip(0, 9) / 10
 counts = shown(spread.groupby(["metric", "from"]).size().reset_index(name="cases"))
 alt.Chart(counts, title="How the scores are spread", width=280, height=140).mark_bar().encode(
     x=alt.X("from:O", title="score", scale=alt.Scale(domain=[n / 10 for n in range(10)]), axis=alt.Axis(format=".1f", labelAngle=0)),
-    y=alt.Y("cases:Q", title="cases"),
+    y=alt.Y("cases:Q", title="cases", axis=whole),
     facet=alt.Facet("metric:N", columns=2, title=None),
 )
 """,

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -51,15 +51,16 @@ async def _execute(book: "NotebookNode", name: str, folder: Path, longest: int) 
             ip=str(Path(scratch, "kernel")),
         )
         client = NotebookClient(book, km=manager, timeout=longest, record_timing=False)  # times would differ every time
-        cell: dict[str, Any] = {}
+        where = "at the start"
         try:
             await manager.start_kernel(cwd=str(folder))
             await client.async_start_new_kernel_client()
             for index, cell in enumerate(book.cells):
+                where = f"cell {cell.id}"
                 await client.async_execute_cell(cell, index, execution_count=client.code_cells_executed + 1)
         except (CellControlSignal, DeadKernelError) as error:
             said = f"{error.ename}: {error.evalue}" if isinstance(error, CellExecutionError) else str(error)
-            raise RuntimeError(f"{name}, cell {cell.get('id')}: {said}") from error
+            raise RuntimeError(f"{name}, {where}: {said}") from error
         finally:
             if client.kc is not None:
                 client.kc.stop_channels()

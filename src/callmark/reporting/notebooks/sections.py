@@ -67,11 +67,15 @@ def theme():
             "title": {"anchor": "start", "fontSize": 14, "offset": 12},
             "view": {"stroke": None, "continuousWidth": 420},
             "axis": axis,
+            "axisQuantitative": {"tickCount": 6, "labelFlush": False},
             "mark": {"color": accent},
             "rule": {"color": accent},
             "range": {"category": [accent, other, "#2f9e6e", "#9c5fc4", "#868e96"], "heatmap": ["#eef1fd", "#8299f0"]},
         }
     }
+
+
+whole = alt.Axis(labelExpr="datum.value % 1 ? '' : format(abs(datum.value), ',d')")  # of counts: no half of a call
 
 
 def shown(rows, longest=60):

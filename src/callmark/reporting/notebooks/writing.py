@@ -30,6 +30,8 @@ def write_notebooks(run: Run, out: str) -> list[str]:
     """Write both into a folder, which is made if there is none, and give back their paths. What stood there under their names is replaced
     when both are done, and stays where one fails. `BadInput` where what they need is not installed, or a line of the grades cannot be read.
     """
+    if out == "-":
+        raise BadInput("notebooks cannot go to standard output, there are two of them", "-o DIR names a folder.")
     missing = [name for module, name in _NEEDED.items() if find_spec(module) is None]
     if missing:
         raise BadInput(f"notebooks need {', '.join(missing)}, not installed here", "pip install 'callmark[notebook]'")
@@ -81,4 +83,5 @@ def _notebook(sections: tuple[Section, ...], facts: Facts, path: str) -> "Notebo
             continue
         cells.append(v4.new_markdown_cell(words.strip(), id=f"words-{number}"))
         cells += [v4.new_code_cell(text.strip().replace("{path}", repr(path)), id=name) for name, text in code.items()]
-    return v4.new_notebook(cells=cells, metadata={"kernelspec": PYTHON, "language_info": {"name": "python"}})
+    book: NotebookNode = v4.new_notebook(cells=cells, metadata={"kernelspec": PYTHON, "language_info": {"name": "python"}})
+    return book

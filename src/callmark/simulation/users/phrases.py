@@ -39,7 +39,8 @@ MORE = re.compile(
 OPEN = re.compile(
     r"\b(?:how|what) (?:can|may|could|might|should) (?:i|we) (?:\w+ )?(?:help|do for|do you|assist|be of)|\bwhat (?:would|do|"
     r"did) you (?:like|want|need|wish)(?: me)?(?: to do| help(?: with)?| done| today| from me)?\W*$|\bwhat can i do|\bhow (?:can|"
-    r"may) i\b|\b(?:what|which)\b.{0,20} brings you|\bwhat do you need|\bwhat(?:'s| is) your (?:request|question|concern)|\bwhat are you (?:after|"
+    r"may) i\b|\b(?:what|which)\b.{0,20} brings you|\bwhat do you need|\bwhat(?:'s| is) your (?:request|question|concern)|"
+    r"\bwhat are you (?:after|"
     r"trying to do)|\bwhat is it you|\brephrase|\bsay that again|\b(?:didn't|did not|could not|couldn't|don't|do not|can't|"
     r"cannot) (?:quite |really )?(?:understand|get that|get it|catch|follow|make (?:that|this|it|anything) ?out)|"
     r"\bon your mind|\bnot sure (?:what|i understand)|"

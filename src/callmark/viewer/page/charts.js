@@ -2,7 +2,7 @@
 // `pick(key)` is called when a mark is chosen; the marks of one chart are one stop of the Tab key, arrows go between them.
 
 import { el, oneStop, svg } from "./dom.js";
-import { number, prose, signed, visible } from "./text.js";
+import { number, prose, shortened, signed, visible } from "./text.js";
 
 // Horizontal bars: [{key, label, title, value (0 to 1), beside, before, mark}]. `before` is a tick where the baseline was; no key, no button.
 export function bars(entries, { chosen, pick, mono = false }) {
@@ -11,7 +11,7 @@ export function bars(entries, { chosen, pick, mono = false }) {
       svg("rect", { class: "rail", width: 100, height: 10 }),
       svg("rect", { class: "bar-fill", width: Math.max(0, Math.min(100, entry.value * 100)), height: 10 }),
       entry.before !== undefined && entry.before !== null ? svg("line", { class: "was", x1: entry.before * 100, x2: entry.before * 100, y1: 0, y2: 10 }) : null);
-    const inside = [prose(entry.label, "span", { class: mono ? "bar-name mono" : "bar-name" }), drawing, el("span", { class: "bar-number" }, entry.beside)];
+    const inside = [prose(shortened(entry.label, 26), "span", { class: mono ? "bar-name mono" : "bar-name" }), drawing, el("span", { class: "bar-number" }, entry.beside)];
     if (!entry.key) return el("div", { class: "bar quiet" }, inside);
     return el("button", { type: "button", class: "bar", title: visible(entry.title), "aria-pressed": String(chosen === entry.key), "data-key": `bar ${entry.key}`, onclick: () => pick(entry.key) }, inside);
   });
@@ -54,20 +54,21 @@ export function range(mean, low, high) {
     svg("line", { class: "at", x1: inside(mean), x2: inside(mean), y1: 0, y2: 8 }));
 }
 
-const CELL = 30;
+const MAP = 400; // pixels the cells of a small map are spread over
+const LABEL = 24; // letters of a tool's name beside the map
 const LETTER = 7.3; // width of a letter of the labels, as the browser draws its mono at 12 px
 
 // Expected tools down, called ones across. `cells` is [{row, column, n}]; the shade of a cell is its share of its row.
 export function heatMap(rows, across, cells, { chosen, pick }) {
-  const shortened = (name) => (name.length > 26 ? `${name.slice(0, 25)}…` : name);
-  const left = Math.max(...rows.map((name) => shortened(visible(name)).length), 8) * LETTER + 12;
-  const top = Math.max(...across.map((name) => shortened(visible(name)).length)) * LETTER * 0.72 + 18;
-  const width = left + across.length * CELL + top * 0.72;
-  const height = top + rows.length * CELL + 8;
+  const size = Math.max(28, Math.min(42, Math.floor(MAP / across.length)));
+  const left = Math.max(...rows.map((name) => shortened(name, LABEL).length), 8) * LETTER + 12;
+  const top = Math.max(...across.map((name) => shortened(name, LABEL).length)) * LETTER * 0.72 + 18;
+  const width = left + across.length * size + top * 0.72;
+  const height = top + rows.length * size + 8;
   const sums = new Map();
   for (const { row, n } of cells) sums.set(row, (sums.get(row) ?? 0) + n);
-  const x = new Map(across.map((name, at) => [name, left + at * CELL]));
-  const y = new Map(rows.map((name, at) => [name, top + at * CELL]));
+  const x = new Map(across.map((name, at) => [name, left + at * size]));
+  const y = new Map(rows.map((name, at) => [name, top + at * size]));
   const marks = [];
   const drawn = cells.map(({ row, column, n, key }) => {
     const right = row === column;
@@ -75,8 +76,8 @@ export function heatMap(rows, across, cells, { chosen, pick }) {
     const name = `expected ${visible(row)}, called ${visible(column)}: ${n.toLocaleString("en")} of ${sums.get(row).toLocaleString("en")}`;
     const inside = [
       svg("title", {}, name),
-      svg("rect", { class: right ? "cell right" : "cell", x: x.get(column) + 1, y: y.get(row) + 1, width: CELL - 2, height: CELL - 2, rx: 3, "fill-opacity": right ? 0.1 : 0.18 + 0.82 * Math.min(1, share * 1.6) }),
-      svg("text", { class: !right && share > 0.32 ? "count strong" : "count", x: x.get(column) + CELL / 2, y: y.get(row) + CELL / 2 + 4, "text-anchor": "middle" }, n < 1000 ? String(n) : `${Math.round(n / 1000)}k`),
+      svg("rect", { class: right ? "cell right" : "cell", x: x.get(column) + 1, y: y.get(row) + 1, width: size - 2, height: size - 2, rx: 3, "fill-opacity": right ? 0.1 : 0.18 + 0.82 * Math.min(1, share * 1.6) }),
+      svg("text", { class: !right && share > 0.32 ? "count strong" : "count", x: x.get(column) + size / 2, y: y.get(row) + size / 2 + 4, "text-anchor": "middle" }, n < 1000 ? String(n) : `${Math.round(n / 1000)}k`),
     ];
     if (!key) return svg("g", {}, inside);
     const mark = svg("g", { class: "mark", role: "button", "aria-label": name, "aria-pressed": String(chosen === key), "data-key": `cell ${key}`, onclick: () => pick(row, column), onkeydown: (event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), event.stopPropagation(), pick(row, column)) }, inside);
@@ -84,9 +85,9 @@ export function heatMap(rows, across, cells, { chosen, pick }) {
     return mark;
   });
   const box = svg("svg", { class: "heat", width: Math.ceil(width), height: Math.ceil(height), viewBox: `0 0 ${Math.ceil(width)} ${Math.ceil(height)}`, role: "group", "aria-label": "Expected tools down, called tools across" },
-    rows.map((name) => svg("line", { class: "grid", x1: left, x2: left + across.length * CELL, y1: y.get(name) + CELL, y2: y.get(name) + CELL })),
-    rows.map((name) => svg("text", { class: "axis", x: left - 8, y: y.get(name) + CELL / 2 + 4, "text-anchor": "end" }, svg("title", {}, visible(name)), shortened(visible(name)))),
-    across.map((name) => svg("text", { class: "axis", transform: `translate(${x.get(name) + CELL / 2 - 2} ${top - 8}) rotate(-46)` }, svg("title", {}, visible(name)), shortened(visible(name)))),
+    rows.map((name) => svg("line", { class: "grid", x1: left, x2: left + across.length * size, y1: y.get(name) + size, y2: y.get(name) + size })),
+    rows.map((name) => svg("text", { class: "axis", x: left - 8, y: y.get(name) + size / 2 + 4, "text-anchor": "end" }, svg("title", {}, visible(name)), shortened(name, LABEL))),
+    across.map((name) => svg("text", { class: "axis", transform: `translate(${x.get(name) + size / 2 - 2} ${top - 8}) rotate(-46)` }, svg("title", {}, visible(name)), shortened(name, LABEL))),
     drawn);
   oneStop(box, marks);
   return box;

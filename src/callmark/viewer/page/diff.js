@@ -4,10 +4,10 @@
 const SHORT = 120; // characters up to which single characters are compared
 const MOST_CELLS = 250_000; // of the table that finds what two texts share
 const ALIKE = 0.4; // of the characters have to be shared, else marks inside the text would only be noise
-const MOST = 20_000; // characters that are looked at, and shown, of either
+const MOST_COMPARED = 20_000; // characters that are looked at, and shown, of either
 
 export function differences(expected, actual) {
-  const [left, right] = [expected.slice(0, MOST), actual.slice(0, MOST)];
+  const [left, right] = [expected.slice(0, MOST_COMPARED), actual.slice(0, MOST_COMPARED)];
   if (left === right) return [[[left, expected.length !== actual.length]], [[right, expected.length !== actual.length]]];
   const apart = Math.max(left.length, right.length) <= SHORT ? [...left].length + [...right].length : 0;
   const [a, b] = apart ? [[...left], [...right]] : [wordsOf(left), wordsOf(right)];

@@ -23,7 +23,7 @@ export function filterBar({ run, runs, state, change }) {
   const outcomes = el("div", { class: "segments", role: "group", "aria-label": "Against the baseline" }, parts);
   const box = el("div", { class: "filters", role: "search" }, el("div", { class: "search-box" }, search, el("kbd", { "aria-hidden": "true" }, "/")), choices, outcomes);
   box.update = (now) => {
-    if (search.value !== now.q && document.activeElement !== search) search.value = now.q;
+    if (search.value !== now.q) search.value = now.q;
     for (const label of choices) {
       const select = label.querySelector("select");
       const known = [...select.options].some(({ value }) => value === now[select.name]);

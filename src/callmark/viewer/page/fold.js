@@ -3,7 +3,7 @@
 import { el } from "./dom.js";
 import { visible } from "./text.js";
 
-const MOST = 200_000; // characters that are ever put on the page of one text
+const MOST_SHOWN = 200_000; // characters that are ever put on the page of one text
 const STEP = 20_000; // characters a button brings
 
 // A text up to `most` characters is shown whole. More of a very long one comes in steps, so that no click has to lay out a megabyte at once.
@@ -18,15 +18,15 @@ export function folded(text, most, { tag = "div", attributes = {} } = {}) {
   const draw = () => {
     body.replaceChildren(visible(text.slice(0, shown)), shown < text.length ? "…" : "");
     const left = text.length - shown;
-    const full = shown >= Math.min(text.length, MOST);
+    const full = shown >= Math.min(text.length, MOST_SHOWN);
     more.textContent = shown === most ? `show ${left > STEP ? "more of" : "all"} ${text.length.toLocaleString("en")} characters` : full ? "fold" : `show more, ${left.toLocaleString("en")} characters are left`;
     more.setAttribute("aria-expanded", String(shown > most));
   };
   const unfold = (to) => {
-    shown = Math.min(to, text.length, MOST);
+    shown = Math.min(to, text.length, MOST_SHOWN);
     draw();
   };
-  more.addEventListener("click", () => unfold(shown >= Math.min(text.length, MOST) ? most : shown + STEP));
+  more.addEventListener("click", () => unfold(shown >= Math.min(text.length, MOST_SHOWN) ? most : shown + STEP));
   draw();
   const box = el("div", { class: "folded" }, body, more);
   // A place in the text that a link points at has to be on the page first.

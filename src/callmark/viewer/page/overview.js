@@ -1,25 +1,26 @@
-// The answer first: tiles of numbers and the charts of one run, or of a run against others. In: what is known of the run (its rows may still be on their way),
-// the comparison and the state; out: sections to show. `toggle({tool: name})` filters the table, a second time takes the filter off.
+// The answer first: tiles of numbers and the charts of one run, or of a run against others. In: the run, its cases once all
+// are there (null before), the comparison and the state; out: sections to show. `toggle({tool: name})` filters the table, a second time takes the filter off.
 
 import { bars, columns, forest, heatMap, parts, sparkline } from "./charts.js";
 import { BANDS, TIME_NAMES } from "./cases.js";
 import { el } from "./dom.js";
-import { largest, quantile, spread, tally } from "./tallies.js";
+import { largest, numbersOf } from "./tallies.js";
 import { chance, counted, interval, number, prose, seconds, signed, visible, words } from "./text.js";
 
 const MOST_BARS = 12;
 const MOST_TILES = 8;
-const MOST_CELLS = 16; // tools of the heat map, on either side
+const MOST_TOOLS = 16; // tools of the heat map, on either side
 
 export function overview({ run, cases, comparison, labels, state, toggle }) {
-  const known = cases && cases.count > 0 ? tally(cases) : null;
+  const numbers = cases && cases.count > 0 ? numbersOf(cases) : null;
+  const known = numbers?.known;
   const scored = known ? cases.count - known.bands[5] : 0;
   return [
-    el("section", { class: "tiles", "aria-label": "Metrics" }, tiles(run, cases, comparison)),
+    el("section", { class: "tiles", "aria-label": "Metrics" }, tiles(run, numbers, comparison)),
     comparison ? compare(comparison, labels, state, toggle) : null,
     known && scored === 0 ? panel("nothing could be scored", "wide", empty("Every answer was an error.", "What the errors say stands below; a run that is resumed asks again for what is missing.")) : null,
-    known && scored > 0 ? charts(run, cases, known, comparison, state, toggle) : null,
-    el("div", { class: "panels" }, readings(run), errors(run), passes(run), noted(run)),
+    ...(known && scored > 0 ? charts(run, numbers, comparison, state, toggle) : []),
+    el("div", { class: "panels" }, passes(run), readings(run), errors(run), noted(run)),
   ].filter(Boolean);
 }
 
@@ -31,17 +32,18 @@ export function empty(what, next) {
   return el("div", { class: "empty" }, el("p", { class: "empty-what" }, what), el("p", {}, next));
 }
 
-function tiles(run, cases, comparison) {
-  const made = run.metrics.map((metric) => {
+function tiles(run, numbers, comparison) {
+  const headlineFirst = [...run.metrics].sort((a, b) => (b.name === run.headline) - (a.name === run.headline));
+  const made = headlineFirst.map((metric) => {
     const change = comparison?.metrics.find(({ name }) => name === metric.name)?.of.find((one) => one.run === run.name);
-    const values = cases?.metrics[metric.name] ?? (metric.name === run.headline ? cases?.score : null);
+    const shape = numbers?.spreads.get(metric.name) ?? (metric.name === run.headline ? numbers?.spreads.get("") : null);
     return el("div", { class: metric.name === run.headline ? "tile first" : "tile", title: metric.name },
       el("span", { class: "tile-name" }, visible(metric.label)),
       el("span", { class: "tile-number" }, number(metric.mean, 3)),
       el("span", { class: "tile-beside" },
         el("span", { class: "tile-interval" }, interval(metric.low, metric.high)),
         change ? el("span", { class: change.within_noise ? "tile-change noise" : "tile-change", title: change.within_noise ? "within noise" : chance(change.p) }, signed(change.difference), change.within_noise ? el("small", {}, " within noise") : null) : null),
-      values && cases.count ? sparkline(spread(values, cases.count)) : null);
+      shape ? sparkline(shape) : null);
   });
   if (!made.length) return empty("No number yet.", run.status === "running" ? "The first answers are on their way." : "Nothing of this run was scored.");
   if (made.length <= MOST_TILES + 1) return made;
@@ -68,30 +70,34 @@ function compare(comparison, labels, state, toggle) {
   });
   return el("div", { class: "panels" },
     panel("what changed", "wide", el("p", { class: "hint" }, `${counted(comparison.cases, "common case")} from ${counted(comparison.conversations, "conversation")}. The line is the 95 % interval of the difference, the tick the difference itself.`),
-      forest(metrics, others.length > 1), outcomes, comparison.needed ? el("p", { class: "hint" }, visible(comparison.needed)) : null));
+      (comparison.warnings ?? []).map((one) => prose(one, "p", { class: "notice" })), forest(metrics, others.length > 1), outcomes, comparison.needed ? el("p", { class: "hint" }, visible(comparison.needed)) : null));
 }
 
-function charts(run, cases, known, comparison, state, toggle) {
+function charts(run, { known, times }, comparison, state, toggle) {
   const before = comparison ? new Map(comparison.faults.filter((one) => one.run === run.name).map((one) => [one.kind, one])) : null;
   const toolsBefore = comparison ? new Map(comparison.tools.filter((one) => one.run === run.name).map((one) => [one.tool, one])) : null;
-  return el("div", { class: "panels" },
-    confusion(known, state, toggle),
-    faults(known, before, state, toggle),
-    scores("weakest tools", known.tools, toolsBefore, { chosen: state.tool, pick: (tool) => toggle({ tool }), mono: true }),
-    known.types.length > 1 ? scores("by scenario type", known.types, null, { chosen: state.type, pick: (type) => toggle({ type }) }) : null,
-    known.endings.length ? endings(known.endings, state, toggle) : null,
-    distribution(run, known, state, toggle),
-    known.places.length > 1 ? places(known.places, state, toggle) : null,
-    latency(cases, known, state, toggle));
+  const wrong = faults(known, before, run.trials, state, toggle);
+  const spreadOut = distribution(run, known, state, toggle);
+  // The first call of a whole conversation may be any that leads to what is expected, so only decision points can mistake a tool for another.
+  const scenarios = run.what === "scenarios";
+  return [
+    el("div", { class: "panels" }, scenarios ? [wrong, spreadOut] : [confusion(known, state, toggle), el("div", { class: "stack" }, wrong, spreadOut)]),
+    el("div", { class: "panels" },
+      scores(scenarios ? "by the first tool expected" : "weakest tools", known.tools, toolsBefore, { chosen: state.tool, pick: (tool) => toggle({ tool }), mono: true }),
+      known.types.length > 1 ? scores("by scenario type", known.types, null, { chosen: state.type, pick: (type) => toggle({ type }) }) : null,
+      known.places.length > 1 ? places(known.places, state, toggle) : null,
+      known.endings.length > 1 ? endings(known.endings, state, toggle) : null,
+      latency(known, times, state, toggle)),
+  ];
 }
 
 function confusion(known, state, toggle) {
-  const { shown } = largest(known.tools.filter(({ name }) => name !== "no call"), MOST_CELLS);
+  const { shown } = largest(known.tools.filter(({ name }) => name !== "no call"), MOST_TOOLS);
   const kept = new Set(shown.map(({ name }) => name));
   const called = new Map();
   for (const { made, n } of known.confusion) called.set(made, (called.get(made) ?? 0) + n);
   const alsoCalled = [...called].filter(([name]) => !kept.has(name) && name !== "no call" && name !== "unknown tool").sort((a, b) => b[1] - a[1]);
-  for (const [name] of alsoCalled.slice(0, Math.max(0, MOST_CELLS - kept.size))) kept.add(name);
+  for (const [name] of alsoCalled.slice(0, Math.max(0, MOST_TOOLS - kept.size))) kept.add(name);
   const lumped = (name) => (kept.has(name) || name === "no call" || name === "unknown tool" ? name : "other tools");
   const cells = new Map();
   for (const { expected, made, n } of known.confusion) {
@@ -104,21 +110,23 @@ function confusion(known, state, toggle) {
   const used = (side) => [...kept, "other tools", "no call", "unknown tool"].filter((name) => [...cells.values()].some((cell) => cell[side] === name));
   const wrong = [...cells.values()].some(({ row, column }) => row !== column);
   const chosen = state.tool && state.made ? `${state.tool} → ${state.made}` : "";
-  return panel("which tool was called instead", "large",
+  return panel("which tool was called instead", "",
     el("p", { class: "hint" }, wrong ? "Expected down, called across. A cell filters the table." : "Every call went to the right tool."),
     el("div", { class: "scroll-x" }, heatMap(used("row"), used("column"), [...cells.values()], { chosen, pick: (tool, made) => toggle({ tool, made }) })));
 }
 
-function faults(known, before, state, toggle) {
-  if (!known.faults.length) return panel("what went wrong", "", empty("Nothing went wrong.", "Every scored case is right. Harder cases would tell more."));
-  const { shown, rest } = largest(known.faults, MOST_BARS);
-  const most = Math.max(...shown.map(({ n }) => n), ...(before ? [...before.values()].map((one) => one.before) : []));
+function faults(known, before, trials, state, toggle) {
+  if (!known.faults.length && !before?.size) return panel("what went wrong", "", empty("Nothing went wrong.", "Every scored case is right. Harder cases would tell more."));
+  const gone = [...(before?.values() ?? [])].filter(({ kind, before: was }) => was && !known.faults.some(({ name }) => name === kind)).map(({ kind }) => ({ name: kind, n: 0 }));
+  const { shown, rest } = largest([...known.faults, ...gone], MOST_BARS);
+  const most = Math.max(1, ...shown.map(({ n }) => n), ...[...(before?.values() ?? [])].map((one) => one.before * trials));
   const entries = shown.map(({ name, n }) => {
-    const was = before?.get(name)?.before;
-    return { key: name, label: words(name), title: `${words(name)}: ${counted(n, "case")}`, value: n / most, before: was === undefined ? null : was / most, beside: [el("b", {}, n.toLocaleString("en")), was === undefined ? "" : el("small", {}, ` was ${was.toLocaleString("en")}`)] };
+    const one = before?.get(name);
+    const was = one && Math.round(one.before * trials);
+    return { key: n ? name : "", label: words(name), title: `${words(name)}: ${counted(n, "time")}`, value: n / most, before: was === undefined ? null : was / most, beside: [el("b", {}, n.toLocaleString("en")), was === undefined ? "" : el("small", {}, ` was ${was.toLocaleString("en")}`)] };
   });
   if (rest.length) entries.push(summed(rest, "kind", most));
-  return panel("what went wrong", "", el("p", { class: "hint" }, "Cases with a fault of the kind."), bars(entries, { chosen: state.fault, pick: (fault) => toggle({ fault }) }));
+  return panel("what went wrong", "", el("p", { class: "hint" }, "How often each fault was found."), bars(entries, { chosen: state.fault, pick: (fault) => toggle({ fault }) }));
 }
 
 // What is left of a long list: one quiet bar with the sum of it.
@@ -153,22 +161,20 @@ function distribution(run, known, state, toggle) {
   const most = Math.max(...known.bands);
   const entries = BANDS.map((name, band) => ({ key: known.bands[band] ? name : "", label: name, title: `${name === "error" ? "errors" : `score ${name}`}: ${counted(known.bands[band], "case")}`, value: known.bands[band] / most, beside: known.bands[band].toLocaleString("en"), band }))
     .filter(({ band, key }) => key || band === 0 || band === 4);
-  return panel("scores", "small", el("p", { class: "hint" }, `Cases by ${visible(run.headline)}.`), columns(entries, { chosen: state.score, pick: (score) => toggle({ score }), label: "Cases by score" }));
+  return panel("scores", "", el("p", { class: "hint" }, `Cases by ${visible(run.headline)}.`), columns(entries, { chosen: state.score, pick: (score) => toggle({ score }), label: "Cases by score" }));
 }
 
 function places(entries, state, toggle) {
-  const made = entries.map(({ name, n, mean }) => ({ key: name, label: name.replace("-", "–"), title: `message ${name}: mean score ${number(mean, 3)} of ${counted(n, "case")}`, value: mean, beside: number(mean, 2) }));
-  return panel("by position", "small", el("p", { class: "hint" }, "Mean score by the message the decision comes at."), columns(made, { chosen: state.place, pick: (place) => toggle({ place }), label: "Mean score by position" }));
+  const made = entries.map(({ name, n, mean }) => ({ key: name, label: name.split("-")[0], title: `message ${name}: mean score ${number(mean, 3)} of ${counted(n, "case")}`, value: mean, beside: number(mean, 2) }));
+  return panel("by position", "", el("p", { class: "hint" }, "Mean score by the number of the message the decision comes at."), columns(made, { chosen: state.place, pick: (place) => toggle({ place }), label: "Mean score by position" }));
 }
 
-function latency(cases, known, state, toggle) {
+function latency(known, [half, slow], state, toggle) {
+  if (known.times.filter(Boolean).length < 2) return null;
   const most = Math.max(...known.times);
-  if (!most) return null;
   const [first, last] = [known.times.findIndex(Boolean), known.times.findLastIndex(Boolean)];
   const made = TIME_NAMES.map((name, band) => ({ key: known.times[band] ? name : "", label: name.replace(/ s$/, "").replace("under", "<").replace("over", ">"), title: `${name}: ${counted(known.times[band], "answer")}`, value: known.times[band] / most, beside: known.times[band].toLocaleString("en") })).slice(first, last + 1);
-  const half = quantile(cases.seconds, cases.count, 0.5);
-  const slow = quantile(cases.seconds, cases.count, 0.95);
-  return panel("time to answer", "small", el("p", { class: "hint" }, `Seconds; half within ${seconds(half)}, 95 % within ${seconds(slow)}.`), columns(made, { chosen: state.time, pick: (time) => toggle({ time }), label: "Answers by time" }));
+  return panel("time to answer", "", el("p", { class: "hint" }, `Seconds; half within ${seconds(half)}, 95 % within ${seconds(slow)}.`), columns(made, { chosen: state.time, pick: (time) => toggle({ time }), label: "Answers by time" }));
 }
 
 function readings(run) {
@@ -191,10 +197,13 @@ function passes(run) {
     el("tbody", {}, run.passes.map(({ k, any, every }) => el("tr", {}, el("th", { scope: "row" }, String(k)), el("td", {}, number(any, 3)), el("td", {}, number(every, 3)))))));
 }
 
+const USED = { input_tokens: "tokens in", output_tokens: "tokens out", cost: "cost", asked_again: "asked again" };
+
 function noted(run) {
-  const kinds = Object.entries(run.notes ?? {}).sort((a, b) => b[1] - a[1]);
-  const usage = Object.entries(run.usage ?? {}).filter(([, value]) => typeof value === "number" || typeof value === "string");
-  if (!kinds.length && !usage.length) return null;
-  return panel("also noted", "small", el("dl", { class: "facts" }, [...kinds.map(([kind, n]) => [words(kind), n]), ...usage.map(([name, value]) => [words(name), value])].map(([name, value]) => [
-    el("dt", {}, name), el("dd", {}, typeof value === "number" ? number(value) : visible(value))])));
+  const kinds = Object.entries(run.notes ?? {}).sort((a, b) => b[1] - a[1]).map(([kind, n]) => [words(kind), n]);
+  const used = Object.entries(USED).filter(([key]) => run.usage?.[key]).map(([key, name]) => [name, run.usage[key]]);
+  const turns = run.turns ? [["turns of the user, on average", run.turns]] : [];
+  const facts = [...kinds, ...turns, ...used];
+  if (!facts.length) return null;
+  return panel("also noted", "small", el("dl", { class: "facts" }, facts.map(([name, value]) => [el("dt", {}, name), el("dd", {}, number(value))])));
 }

@@ -1,7 +1,8 @@
-// Where everything comes from: the data inside a report, or the viewer's API. In: names of runs and cases; out: promises of the
-// contract's RUN, ROWS, CASE (with `messages`, null where they were left out) and COMPARISON.
+// Where everything comes from: the data inside a report, or the viewer's API. In: names of runs and cases; out: promises of
+// a list of runs, a run, its rows, a case (with `messages`, null where they were left out) and a comparison, as page_data.py writes them.
 
-const CHUNK = 20_000; // rows that are asked for at once
+const FIRST = 500; // rows that are asked for at first, so that there is something to see
+const CHUNK = 10_000; // and then at once
 
 export function openSource() {
   const inside = document.getElementById("callmark-data");
@@ -12,15 +13,15 @@ function reported(data) {
   const named = (name) => data.runs.find((run) => run.name === name);
   return {
     live: false,
-    leftOut: data.left_out?.conversations ? data.left_out : null,
+    leftOut: data.left_out?.conversations || data.left_out?.cases ? data.left_out : null,
     comparison: data.comparison ?? null,
-    runs: async () => data.runs.map(listed),
+    runs: async () => ({ runs: data.runs.map(listed), ready: true }),
     run: async (name) => named(name) ?? refuse(`There is no run called ${name} in this report.`),
     rows: async (name, from) => (from ? { ...data.rows[name], from, id: [] } : data.rows[name]),
     compare: async () => data.comparison,
     case: async (name, id, trial) => {
       const found = data.cases[name]?.[`${id}#${trial}`];
-      return found ? { ...found, messages: data.conversations[found.conversation] ?? null } : null;
+      return found ? { ...found, messages: found.conversation === null ? null : (data.conversations[found.conversation] ?? null) } : null;
     },
   };
 }
@@ -36,15 +37,15 @@ function served() {
     const answer = await fetch(`/api/${path}?${new URLSearchParams(query)}`, { headers: { "X-Callmark-Token": token }, cache: "no-store" });
     if (answer.ok) return answer.json();
     const said = await answer.json().catch(() => ({}));
-    return refuse(said.error ?? (answer.status === 403 ? "This page may not read the runs any more. Open the address that `callmark view` printed." : `The viewer answered ${answer.status}.`));
+    return refuse(said.error ? [said.error, said.hint].filter(Boolean).join(" ") : (answer.status === 403 ? "This page may not read the runs any more. Open the address that `callmark view` printed." : `The viewer answered ${answer.status}.`));
   };
   return {
     live: true,
     leftOut: null,
     comparison: null,
-    runs: async () => (await ask("runs")).runs,
+    runs: () => ask("runs"),
     run: (name) => ask("run", [["name", name]]),
-    rows: (name, from) => ask("rows", [["name", name], ["from", from], ["most", CHUNK]]),
+    rows: (name, from) => ask("rows", [["name", name], ["from", from], ["most", from ? CHUNK : FIRST]]),
     compare: (names) => ask("compare", names.map((name) => ["name", name])),
     case: (name, id, trial) => ask("case", [["name", name], ["id", id], ["trial", trial]]),
   };

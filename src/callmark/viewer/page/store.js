@@ -3,7 +3,8 @@
 
 import { Cases } from "./cases.js";
 
-const AGAIN = 2000; // milliseconds
+const AGAIN = 2000; // milliseconds until a run in progress is asked for again
+const NOT_YET = 500; // and until one whose numbers are still being worked out is
 
 export class Store {
   constructor(source, changed) {
@@ -12,7 +13,8 @@ export class Store {
     this.known = new Map(); // name → {run, cases, whole, error}
     this.comparisons = new Map();
     this.list = null;
-    this.listError = "";
+    this.watched = true; // whether the list is what is looked at
+    this.problem = "";
   }
 
   // What is known of a run; the first time it is asked for, loading begins.
@@ -33,7 +35,7 @@ export class Store {
       await this.readRows(one, one.cases);
       one.whole = true;
       this.changed();
-      if (one.run.status === "running" && this.source.live) setTimeout(() => this.follow(one), AGAIN);
+      this.again(one);
     } catch (problem) {
       one.error = problem.message;
       this.changed();
@@ -45,27 +47,31 @@ export class Store {
       const rows = await this.source.rows(one.name, next);
       cases.append(rows);
       next = rows.next;
-      if (next !== null && cases === one.cases) this.changed();
+      // One look at the first rows; drawing a table that still grows would only hold the rest up.
+      if (next !== null && cases.count === rows.id.length && cases === one.cases) this.changed();
     }
   }
 
-  // The order of the file is only known in the end, so then everything is read once more.
+  again(one) {
+    if (!this.source.live || (one.run.status !== "running" && one.run.ready !== false)) return;
+    setTimeout(() => this.follow(one), one.run.ready === false ? NOT_YET : AGAIN);
+  }
+
+  // Rows of a run in progress are only added to. The order of the file is known in the end, so then all are read once more.
   async follow(one) {
     try {
       const run = await this.source.run(one.name);
-      const running = run.status === "running";
-      const cases = running ? one.cases : new Cases(run);
-      cases.run = run;
-      await this.readRows(one, cases);
-      one.run = run;
-      one.cases = cases;
-      if (!running) this.comparisons.clear();
-      one.error = "";
+      const ended = one.run.status === "running" && run.status !== "running";
+      const cases = ended ? new Cases(run) : one.cases;
+      cases.run = { ...run, names: cases.run.names };
+      if (ended || run.status === "running") await this.readRows(one, cases);
+      if (ended) this.comparisons.clear();
+      Object.assign(one, { run, cases, error: "" });
     } catch (problem) {
       one.error = problem.message;
     }
     this.changed();
-    if (one.run.status === "running") setTimeout(() => this.follow(one), AGAIN);
+    this.again(one);
   }
 
   // The comparison of these runs, null until it is there.
@@ -76,19 +82,27 @@ export class Store {
       this.source.compare(names).then((found) => {
         this.comparisons.set(key, found);
         this.changed();
-      }, () => {});
+      }, (problem) => this.tell(problem));
     }
     return this.comparisons.get(key);
   }
 
+  // Redrawn only where something is new: whoever is about to click a row should not have it pulled away.
   async readList() {
     try {
-      this.list = await this.source.runs();
-      this.listError = "";
+      const list = this.watched || !this.list ? (await this.source.runs()).runs : this.list;
+      const same = JSON.stringify(list) === JSON.stringify(this.list) && !this.problem;
+      this.list = list;
+      this.problem = "";
+      if (!same) this.changed();
     } catch (problem) {
-      this.listError = problem.message;
+      this.tell(problem);
     }
-    this.changed();
     if (this.source.live) setTimeout(() => this.readList(), AGAIN);
+  }
+
+  tell(problem) {
+    this.problem = problem.message;
+    this.changed();
   }
 }

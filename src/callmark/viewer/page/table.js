@@ -22,23 +22,27 @@ export class CaseTable {
     this.rows = new Uint32Array(0);
     this.current = 0;
     this.opened = -1;
+    this.height = ROW;
+    this.seen = 760; // until it is measured
     this.body = el("div", { class: "rows", role: "rowgroup" });
     this.heads = HEADS.map(([name, key]) => el("span", { class: `cell-${name}`, role: "columnheader" }, el("button", { type: "button", "data-key": `sort ${key}`, onclick: () => sort(key) }, name)));
     this.head = el("div", { class: "row-head", role: "row" }, el("span", { class: "cell-mark", role: "columnheader", "aria-label": "right or wrong" }), this.heads);
     this.space = el("div", { class: "row-space", role: "presentation" }, this.body);
-    this.scroller = el("div", { class: "row-scroll", role: "presentation", onscroll: () => this.draw() }, this.space);
+    this.scroller = el("div", { class: "row-scroll", role: "presentation", onscroll: () => this.scrolled() }, this.space);
     this.box = el("div", { class: "grid", role: "grid", "aria-label": "Cases", onclick: (event) => this.clicked(event), onkeydown: (event) => this.pressed(event) }, el("div", { role: "rowgroup" }, this.head), this.scroller);
     new ResizeObserver(() => this.measure()).observe(this.scroller);
     addEventListener("beforeprint", () => this.draw(PRINTED));
     addEventListener("afterprint", () => this.draw());
   }
 
-  show(cases, rows, { opened, sort, compared, trials, timed }) {
+  // `fresh` rows are others than before, so they are shown from the top.
+  show(cases, rows, { opened, sort, compared, trials, timed, fresh }) {
     this.cases = cases;
     this.rows = rows;
     this.opened = opened;
-    const at = rows.indexOf(opened);
+    const at = opened < 0 ? -1 : rows.indexOf(opened);
     if (at >= 0) this.current = at;
+    else if (fresh) this.current = 0;
     this.current = Math.max(0, Math.min(this.current, rows.length - 1));
     this.box.classList.toggle("compared", compared);
     this.box.classList.toggle("timed", timed);
@@ -49,19 +53,35 @@ export class CaseTable {
       if (direction) this.heads[place].setAttribute("aria-sort", direction);
       else this.heads[place].removeAttribute("aria-sort");
     });
-    this.measure();
+    this.lengthen();
+    if (fresh) this.bring();
+    this.draw();
   }
 
   measure() {
     const { clientWidth, clientHeight } = this.scroller;
-    this.card = clientWidth > 0 && clientWidth < CARD_WIDTH;
-    this.height = this.card ? CARD : ROW;
-    this.seen = clientHeight || 600;
-    this.box.classList.toggle("cards", this.card);
+    if (!clientWidth) return;
+    this.seen = clientHeight;
+    this.height = clientWidth < CARD_WIDTH ? CARD : ROW;
+    this.box.classList.toggle("cards", clientWidth < CARD_WIDTH);
+    this.lengthen();
+    this.reveal();
+  }
+
+  lengthen() {
     this.full = this.rows.length * this.height;
     this.tall = Math.min(this.full, TALLEST);
     this.space.style.setProperty("height", `${this.tall}px`);
-    this.draw();
+  }
+
+  // Drawn once for all the scrolling before the next frame, and not at all where the rows that are seen are drawn already.
+  scrolled() {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      if (this.top !== this.drawnAt) this.draw();
+    });
   }
 
   // Rows and pixels: for a list that is taller than a browser can be, one pixel of scrolling is more than one pixel of rows.
@@ -77,6 +97,7 @@ export class CaseTable {
   draw(printed = 0) {
     if (!this.cases) return;
     const top = this.top;
+    this.drawnAt = top;
     const first = printed ? 0 : Math.max(0, Math.floor(top / this.height) - SPARE);
     const last = printed ? Math.min(printed, this.rows.length) : Math.min(this.rows.length, Math.ceil((top + this.seen) / this.height) + SPARE);
     const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.row : null;
@@ -93,9 +114,9 @@ export class CaseTable {
     const [tone, sign, word] = failed ? ["error", "!", "error"] : passed === 1 ? ["right", "✓", "right"] : ["wrong", "✗", "wrong"];
     const faults = [...new Set(cases.faults[at])].map((kind) => words(cases.run.names.faults[kind]));
     const why = failed ? cases.error[at] : [faults.slice(0, 2).join(", ") + (faults.length > 2 ? ` +${faults.length - 2}` : ""), cases.origins[at] === "elsewhere" ? "taken from elsewhere" : cases.origins[at]].filter(Boolean).join(" · ");
-    const same = passed === 1 && cases.expected[at] === cases.made[at];
+    const same = passed === 1 && (cases.expected[at] === cases.made[at] || cases.run.what === "scenarios");
     const change = CHANGES[cases.change[at]];
-    const [expected, made] = same ? [null, [[cases.made[at], false]]] : inside(cases.expected[at], cases.made[at]);
+    const [expected, made] = passed === 1 ? [[[cases.expected[at], false]], [[cases.made[at], false]]] : inside(cases.expected[at], cases.made[at]);
     return el("div", { class: `row ${tone}`, role: "row", tabindex: place === this.current ? 0 : -1, "aria-rowindex": place + 2, "aria-selected": String(at === this.opened), "data-row": place },
       el("span", { class: "cell-mark", role: "gridcell" }, el("span", { class: "sign", title: word, role: "img", "aria-label": word }, sign)),
       el("span", { class: "cell-score", role: "gridcell" }, failed ? "" : number(cases.score[at])),
@@ -116,31 +137,38 @@ export class CaseTable {
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity }[event.key];
     if (!event.target.dataset?.row) return;
     if (step) this.move(step);
-    else if (event.key === "Enter" || event.key === " ") this.open(this.current);
+    else if (event.key === "Enter" || event.key === " ") this.open(this.current, true);
     else return;
     event.preventDefault();
     event.stopPropagation();
   }
 
-  // The next or previous row becomes the current one and has the focus; while a case is open it opens too.
+  // The next or previous row becomes the current one and has the focus; while a case is open it opens too. Coming from elsewhere on the
+  // page, the first step is to the current row itself.
   move(step) {
     if (!this.rows.length) return;
-    this.current = Math.max(0, Math.min(this.rows.length - 1, this.current + step));
+    const inside = this.opened >= 0 || this.body.contains(document.activeElement);
+    this.current = Math.max(0, Math.min(this.rows.length - 1, this.current + (inside ? step : 0)));
     this.reveal();
     this.focus();
     if (this.opened >= 0) this.open(this.current);
   }
 
-  open(place) {
+  open(place, byKey = false) {
     this.current = place;
-    if (this.rows.length) this.onOpen(this.rows[place]);
+    if (this.rows.length) this.onOpen(this.rows[place], byKey);
   }
 
   reveal() {
+    this.bring();
+    this.draw();
+  }
+
+  // Scrolls just as far as it takes to see the current row.
+  bring() {
     const [at, top] = [this.current * this.height, this.top];
     if (at < top) this.top = at;
     else if (at + this.height > top + this.seen) this.top = at + this.height - this.seen;
-    this.draw();
   }
 
   focus() {

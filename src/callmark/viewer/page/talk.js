@@ -11,10 +11,13 @@ const LONGEST_JSON = 20_000; // characters of a result that is laid out line by 
 const MOST_MESSAGES = 400;
 
 export function talk(one) {
-  const messages = one.messages;
-  if (!messages) return nothing("This conversation was left out of the report to keep the file small.", "Open the run's folder with `callmark view` to read it.");
+  const recorded = one.messages;
+  if (!recorded) return one.problem ? nothing(visible(one.problem), "") : nothing("This conversation was left out of the report to keep the file small.", "Open the run's folder with `callmark view` to read it.");
+  // What the model saw: the recording so far, and what stood before the decision besides. What was recorded after it comes last.
+  const before = one.upto === null ? recorded : [...recorded.slice(0, one.upto), ...(one.tail ?? [])];
+  const messages = [...before, ...recorded.slice(one.upto ?? recorded.length)];
   if (!messages.length) return nothing(one.upto === null ? "There is no transcript of this conversation." : "The case begins with nothing said.", "");
-  const upto = one.upto ?? messages.length;
+  const upto = before.length;
   const said = messages.map((message, at) => () => entry(message, at));
   const list = el("ol", { class: "talk" });
   const start = Math.max(0, upto - MOST_MESSAGES);

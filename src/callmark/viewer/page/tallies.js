@@ -3,6 +3,7 @@
 import { BANDS, TIME_NAMES } from "./cases.js";
 
 const MOST_PLACES = 12;
+const FAR = 2 ** 20; // more than there are names of tools, so that two indexes fit into one number
 
 // One pass over the rows. Errors are counted as such and are part of nothing else.
 export function tally(cases) {
@@ -17,11 +18,11 @@ export function tally(cases) {
   for (let at = 0; at < cases.count; at += 1) {
     bands[cases.band(at)] += 1;
     if (Number.isNaN(cases.score[at])) continue;
-    for (const kind of new Set(cases.faults[at])) faults.set(kind, (faults.get(kind) ?? 0) + 1);
+    for (const kind of cases.faults[at]) faults.set(kind, (faults.get(kind) ?? 0) + 1);
     add(tools, cases.tool[at], cases.score[at]);
     if (cases.type[at] >= 0) add(types, cases.type[at], cases.score[at]);
     if (cases.ending[at]) endings.set(cases.ending[at], (endings.get(cases.ending[at]) ?? 0) + 1);
-    const cell = `${cases.tool[at]} ${cases.made_tool[at]}`;
+    const cell = (cases.tool[at] + 2) * FAR + cases.made_tool[at] + 2;
     confusion.set(cell, (confusion.get(cell) ?? 0) + 1);
     const time = cases.timeBand(at);
     if (time >= 0) times[time] += 1;
@@ -36,10 +37,10 @@ export function tally(cases) {
     types: means(types, (index) => names.types[index]),
     endings: [...endings].map(([name, n]) => ({ name, n })).sort((a, b) => b.n - a.n),
     confusion: [...confusion].map(([cell, n]) => {
-      const [expected, made] = cell.split(" ").map(Number);
+      const [expected, made] = [Math.floor(cell / FAR) - 2, (cell % FAR) - 2];
       return { expected: cases.toolName(expected), made: cases.toolName(made), n };
     }),
-    places: longest < 0 ? [] : places(cases, longest),
+    places: longest < 0 ? [] : byPlace(cases, longest),
   };
 }
 
@@ -55,7 +56,7 @@ function means(sums, named) {
 }
 
 // The mean score by how far into the conversation a decision came, in at most a dozen steps of equal width.
-function places(cases, longest) {
+function byPlace(cases, longest) {
   const width = Math.max(1, Math.ceil((longest + 1) / MOST_PLACES));
   const sums = new Map();
   for (let at = 0; at < cases.count; at += 1) {
@@ -85,7 +86,20 @@ export function spread(values, count) {
   return { columns, low, high };
 }
 
-export function quantile(values, count, share) {
+// The values below which these shares of them lie; NaN where there are none.
+export function quantiles(values, count, shares) {
   const known = values.slice(0, count).filter((value) => !Number.isNaN(value)).sort();
-  return known.length ? known[Math.min(known.length - 1, Math.floor(share * known.length))] : NaN;
+  return shares.map((share) => known[Math.min(known.length - 1, Math.floor(share * known.length))] ?? NaN);
+}
+
+const done = new WeakMap();
+
+// Everything the charts need of the rows, worked out once for as many rows as there are.
+export function numbersOf(cases) {
+  const last = done.get(cases);
+  if (last?.count === cases.count) return last;
+  const spreads = new Map(Object.entries({ ...cases.metrics, "": cases.score }).map(([name, values]) => [name, spread(values, cases.count)]));
+  const found = { count: cases.count, known: tally(cases), spreads, times: quantiles(cases.seconds, cases.count, [0.5, 0.95]) };
+  done.set(cases, found);
+  return found;
 }

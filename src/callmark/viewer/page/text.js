@@ -30,6 +30,11 @@ export function code(text, tag = "code", attributes = {}) {
   return el(tag, { dir: "ltr", ...attributes }, visible(text));
 }
 
+// A name that may break after its joints (`create_support_ticket`).
+export function breakable(name) {
+  return el("span", { dir: "ltr" }, visible(name).split(/(?<=[_.\-/])/).map((part) => [part, el("wbr")]));
+}
+
 // `.784`, `1`, `0`, `12.5`; an en dash where there is no number. `digits` fixes the decimals of numbers below one.
 export function number(value, digits = null) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
@@ -62,6 +67,7 @@ export function counted(count, noun) {
 
 export function seconds(value) {
   if (value === null || Number.isNaN(value)) return "";
+  if (value < 0.001) return "< 1 ms";
   if (value < 1) return `${Math.round(value * 1000)} ms`;
   return value < 60 ? `${Number(value.toFixed(1))} s` : `${Math.floor(value / 60)} min ${Math.round(value % 60)} s`;
 }
@@ -75,14 +81,19 @@ export function cut(text, most) {
   return text.length <= most ? text : `${text.slice(0, most)}…`;
 }
 
-// A value as code would write it. A value that does not end is cut before it is written where that can be known cheaply.
-export function literal(value, indent = 0) {
-  if (typeof value === "string") return JSON.stringify(value);
-  const written = JSON.stringify(value, null, indent);
-  return written === undefined ? "" : written;
+// A long name by its two ends: tools of one family differ in the last part.
+export function shortened(name, most) {
+  const text = visible(name);
+  return text.length <= most ? text : `${text.slice(0, Math.floor(most / 3))}…${text.slice(-(most - Math.floor(most / 3) - 1))}`;
 }
 
 const LONG_LINE = 64;
+
+// A value as code would write it: on one line, or on several where `laidOut` and one would be long.
+export function literal(value, laidOut = false) {
+  const written = JSON.stringify(value) ?? "";
+  return laidOut && written.length > LONG_LINE && typeof value === "object" ? JSON.stringify(value, null, 2) : written;
+}
 
 // A call as code: its name, and each argument on a line of its own once one line would be long. What could not be read stands as it came.
 export function callCode(call) {

@@ -4,25 +4,33 @@
 import { differences } from "./diff.js";
 import { el } from "./dom.js";
 import { folded } from "./fold.js";
-import { callCode, code, counted, literal, number, prose, seconds, visible, words } from "./text.js";
+import { breakable, callCode, code, counted, literal, number, prose, seconds, visible, words } from "./text.js";
 
 const LONGEST = 20_000; // characters of a value that are compared and shown
 const FOLD = 600;
 const MOST_ARGUMENTS = 200;
+const MOST_FINDINGS = 50;
 
 export function verdict(columns, point) {
   const expected = columns[0].one.expected;
   const aligned = columns.map(({ one }) => align(one));
-  const blocks = expected.map((call, at) => callBlock(call, columns, aligned.map((of) => of.get(at)), expected.length > 1 ? `call ${at + 1} of ${expected.length}` : ""));
+  const blocks = expected.map((call, at) => callBlock(call, columns, aligned.map((of) => of.get(at)), at, expected.length > 1 ? `call ${at + 1} of ${expected.length}` : ""));
   const extras = columns.map(({ one }, place) => one.made.filter((_, at) => ![...aligned[place].values()].includes(at)));
   return [
     el("div", { class: "columns-head" }, columns.map((column) => outcome(column))),
     blocks,
+    alsoRight(columns[0].one),
     !expected.length || extras.some((list) => list.length) ? extraBlock(columns, extras, expected.length) : null,
-    columns.map((column, place) => findings(column, columns.length > 1, (message, value) => point(place, message, value))),
+    [faultList, noteList].map((list) => columns.map((column, place) => list(column, columns.length > 1, (message, value) => point(place, message, value)))),
     scenario(columns[0].one, columns),
     columns.map((column) => beside(column, columns.length > 1)),
   ];
+}
+
+function alsoRight(one) {
+  const others = one.alternatives ?? [];
+  if (!others.length) return null;
+  return el("details", { class: "findings" }, el("summary", {}, counted(others.length, "other right answer")), others.slice(0, 20).map((calls) => el("p", {}, calls.length ? calls.map((call) => callCode(call)) : "no call")));
 }
 
 // Which call made stands beside which expected one: the pairs first, then whatever a fault says was called instead.
@@ -40,37 +48,50 @@ function outcome({ title, one, score, pass }) {
   return el("div", { class: `outcome-word ${tone}` }, el("b", {}, text), one.error || score === null ? "" : el("span", { class: "outcome-score" }, number(score)), title ? prose(title, "small") : null);
 }
 
-function callBlock(call, columns, places, title) {
+function callBlock(call, columns, places, at, title) {
   const made = columns.map(({ one }, column) => (places[column] === undefined ? null : one.made[places[column]]));
+  const faulty = columns.map(({ one }) => faultyArguments(one, at));
   const names = [...new Set([call, ...made].flatMap((one) => Object.keys(one?.arguments ?? {})))].slice(0, MOST_ARGUMENTS);
-  const tool = ["tool", text(call.name), ...made.map((one, column) => (one ? (one.name === call.name ? same(one.name) : differing(call.name, one.name)[1]) : absent(columns[column].one)))];
-  const rows = names.map((name) => argumentRow(name, call, made));
-  const odd = made.some((one) => one && !one.arguments) ? [["as it came", text(""), ...made.map((one) => (one && !one.arguments ? folded(one.text || one.malformed, FOLD, { attributes: { class: "value mono" } }) : text("")))]] : [];
-  return table(title, columns, [tool, ...rows, ...odd]);
+  const equal = columns.length > 1 ? () => word("=", "") : same;
+  const tool = ["tool", el("div", { class: "value" }, breakable(call.name)), ...made.map((one, column) => (one ? (one.name === call.name ? equal(one.name) : differing(call.name, one.name)[1]) : absent(columns[column].one)))];
+  const rows = names.map((name) => argumentRow(name, call, made, faulty, equal));
+  const odd = made.some((one) => one && !one.arguments) ? [["as it came", text(""), ...made.map((one) => (one && !one.arguments ? folded(one.text || one.malformed, FOLD, { attributes: { class: "value" } }) : text("")))]] : [];
+  return argumentTable(title, columns, [tool, ...rows, ...odd]);
 }
 
-function argumentRow(name, call, made) {
+// Whether an argument of a paired call is wrong is what its faults say: a value that is written otherwise may agree. Of another tool's call
+// everything that differs is marked.
+function faultyArguments(one, at) {
+  if (!one.pairs.some(([expected]) => expected === at)) return () => true;
+  const paths = one.faults.filter(({ expected_index: index, argument }) => index === at && argument !== null).map(({ argument }) => argument);
+  return (name) => paths.some((path) => path === name || path.startsWith(`${name}.`) || path.startsWith(`${name}[`));
+}
+
+function argumentRow(name, call, made, faulty, equal) {
   const has = (one) => one?.arguments && Object.hasOwn(one.arguments, name);
-  const wanted = has(call) ? literal(call.arguments[name], 1) : null;
-  const cells = made.map((one) => {
+  const wanted = has(call) ? literal(call.arguments[name], true) : null;
+  const cells = made.map((one, column) => {
     if (!one || !one.arguments) return { cell: text("") };
-    if (!has(one)) return { cell: wanted === null ? text("") : word("missing", "wrong") };
-    const given = literal(one.arguments[name], 1);
-    if (wanted === null) return { cell: el("div", {}, value([[given, true]], "wrong", given), word("not expected", "wrong")) };
-    if (given === wanted) return { cell: same(given) };
-    return { cell: differing(wanted, given)[1], left: differing(wanted, given)[0] };
+    const wrong = faulty[column](name);
+    if (!has(one)) return { cell: wanted === null ? text("") : word("missing", wrong ? "wrong" : ""), wrong };
+    const given = literal(one.arguments[name], true);
+    if (given === wanted) return { cell: equal(given) };
+    if (!wrong) return { cell: same(given) };
+    if (wanted === null) return { cell: el("div", {}, value([[given, true]], "wrong", given), word("not expected", "wrong")), wrong };
+    const [left, cell] = differing(wanted, given);
+    return { cell, left, wrong };
   });
   const left = cells.find((cell) => cell.left)?.left;
-  const expected = wanted === null ? word("none expected", "") : (left ?? (cells.some(({ cell }) => cell.classList?.contains("wrong-word")) ? value([[wanted, false]], "right", wanted) : same(wanted)));
+  const expected = wanted === null ? word("none expected", "") : (left ?? (cells.some(({ wrong }) => wrong) ? value([[wanted, false]], "right", wanted) : same(wanted)));
   return [name, expected, ...cells.map(({ cell }) => cell)];
 }
 
-function table(title, columns, rows) {
+function argumentTable(title, columns, rows) {
   const named = columns.length > 1;
-  return el("table", { class: "arguments" },
+  return el("table", { class: named ? "arguments many" : "arguments" },
     title ? el("caption", {}, title) : el("caption", { class: "unseen" }, "Expected and called, argument by argument"),
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, el("span", { class: "unseen" }, "argument")), el("th", { scope: "col" }, "expected"), columns.map(({ title: name }) => el("th", { scope: "col" }, named ? prose(name) : "called")))),
-    el("tbody", {}, rows.map(([name, ...cells], at) => el("tr", { class: at === 0 ? "tool-row" : "" }, el("th", { scope: "row" }, code(name, "span")), cells.map((cell) => el("td", {}, cell))))));
+    el("tbody", {}, rows.map(([name, ...cells], at) => el("tr", { class: at === 0 ? "tool-row" : "" }, el("th", { scope: "row" }, breakable(name)), cells.map((cell, place) => el("td", { "data-of": place && named ? visible(columns[place - 1].title) : null }, cell))))));
 }
 
 function text(written) {
@@ -78,7 +99,7 @@ function text(written) {
 }
 
 function same(written) {
-  return folded(written.slice(0, LONGEST), FOLD, { attributes: { class: "value equal mono", dir: "auto" } });
+  return folded(written.slice(0, LONGEST), FOLD, { attributes: { class: "value equal" } });
 }
 
 function word(written, tone) {
@@ -97,7 +118,7 @@ function differing(wanted, given) {
 // A value with its differing parts marked. A very long one begins shortly before its first difference.
 function value(pieces, tone, whole) {
   const shown = pieces.map(([part, differs]) => (differs ? el("mark", { class: tone }, visible(part)) : el("span", {}, visible(part.length > FOLD ? `${part.slice(0, FOLD / 2)} … ${part.slice(-FOLD / 4)}` : part))));
-  return el("div", { class: "value mono", dir: "auto" }, shown, whole.length > LONGEST ? el("small", {}, ` … ${counted(whole.length, "character")}`) : null);
+  return el("div", { class: "value", dir: "auto" }, shown, whole.length > LONGEST ? el("small", {}, ` … ${counted(whole.length, "character")}`) : null);
 }
 
 function extraBlock(columns, extras, expected) {
@@ -106,23 +127,39 @@ function extraBlock(columns, extras, expected) {
       extras[at].length ? extras[at].slice(0, 50).map((call) => callCode(call)) : el("span", { class: "none" }, one.error ? "error" : expected ? "nothing" : "no call was made ✓")))));
 }
 
-function findings({ title, one }, named, point) {
-  const heading = (name) => el("h3", {}, name, named ? [" · ", prose(title)] : "");
-  const faults = one.faults.map((fault) => el("li", { class: "fault" }, el("span", { class: "sign", "aria-hidden": "true" }, "✗"), el("div", {}, prose(fault.sentence), " ", origin(fault, point),
-    fault.suites?.length ? el("small", { class: "suites" }, ` counts in ${fault.suites.map(visible).join(", ")}`) : null)));
-  const notes = one.notes.map((note) => el("li", { class: "note" }, el("span", { class: "sign", "aria-hidden": "true" }, "·"), el("div", {}, el("b", {}, words(note.kind)), " ", prose(note.sentence), " ",
-    note.message === null || note.message === undefined ? null : link(`message ${note.message}`, () => point(note.message, null)))));
-  return [
-    one.error ? el("div", { class: "findings" }, heading("error"), el("p", {}, prose(one.error.slice(0, 4000)))) : null,
-    faults.length ? el("div", { class: "findings" }, heading("what went wrong"), el("ul", { class: "plain" }, faults)) : null,
-    notes.length ? el("div", { class: "findings" }, heading("noted, touches no score"), el("ul", { class: "plain" }, notes)) : null,
-  ];
+function faultList({ title, one }, named, point) {
+  const suites = suitesOf(one);
+  const lines = one.faults.filter((fault) => counts(fault, suites)).map((fault) => el("li", { class: "fault" }, el("span", { class: "sign", "aria-hidden": "true" }, "✗"), el("div", {}, prose(fault.sentence), " ", origin(fault, point),
+    fault.suites?.length ? el("small", { class: "suites" }, ` counts in ${fault.suites.filter((suite) => suites.has(suite)).map(visible).join(", ")}`) : null)));
+  return [told("error", title, named, one.error ? [prose(one.error.slice(0, 4000), "li")] : []), told("what went wrong", title, named, lines)];
+}
+
+function noteList({ title, one }, named, point) {
+  const suites = suitesOf(one);
+  const uncounted = one.faults.filter((fault) => !counts(fault, suites)).map(({ sentence }) => ({ kind: "", sentence, message: null }));
+  const lines = [...one.notes, ...uncounted].map(({ kind, sentence, message }) => el("li", { class: "note" }, el("span", { class: "sign", "aria-hidden": "true" }, "·"),
+    el("div", {}, kind ? el("b", {}, `${words(kind)} `) : null, prose(sentence), " ", message === null || message === undefined ? null : link(`show message ${message}`, () => point(message, null)))));
+  return told("noted, touches no score of the calls", title, named, lines);
+}
+
+// Faults that no suite of the run counts are told with the notes.
+function suitesOf(one) {
+  return new Set(Object.keys(one.metrics ?? {}).map((name) => name.split(".")[0]));
+}
+
+function counts(fault, suites) {
+  return !suites.size || (fault.suites ?? []).some((suite) => suites.has(suite));
+}
+
+function told(name, title, named, lines) {
+  if (!lines.length) return null;
+  return el("div", { class: "findings" }, el("h3", {}, name, named ? [" · ", prose(title)] : ""), el("ul", { class: "plain" }, lines.slice(0, MOST_FINDINGS)),
+    lines.length > MOST_FINDINGS ? el("p", { class: "hint" }, `and ${(lines.length - MOST_FINDINGS).toLocaleString("en")} more`) : null);
 }
 
 function origin(fault, point) {
-  if (fault.origin === "invented") return el("span", { class: "origin" }, "Stands nowhere in the conversation.");
   if (fault.origin !== "elsewhere" || fault.origin_message === null) return null;
-  return link(`taken from message ${fault.origin_message}`, () => point(fault.origin_message, fault.actual));
+  return link(`show message ${fault.origin_message}`, () => point(fault.origin_message, fault.actual));
 }
 
 function link(label, go) {
@@ -136,20 +173,21 @@ function scenario(one, columns) {
   return el("div", { class: "findings" }, facts.length ? [el("h3", {}, "the scenario"), el("dl", { class: "facts long" }, facts.map(([name, said]) => [el("dt", {}, name), el("dd", {}, folded(said, 500))]))] : null, states);
 }
 
-// Rows of the end state that are not as they should be, cell by cell.
+// What the conversation changed and what it should have, cell by cell. Which differences count stands in the notes: new rows have other keys.
 function stateDifferences(states, title) {
   if (!states) return null;
-  if (states.unknown) return el("p", { class: "hint" }, prose(states.unknown));
-  const rows = [];
+  if (states.unknown) return prose(states.unknown, "p", { class: "hint" });
   const [expected, reached] = [flat(states.expected), flat(states.reached)];
-  for (const path of [...new Set([...expected.keys(), ...reached.keys()])]) {
-    if (expected.get(path) !== reached.get(path)) rows.push([path, expected.get(path), reached.get(path)]);
-  }
-  if (!rows.length) return el("p", { class: "hint" }, "✓ The end state is as expected.");
-  return el("div", { class: "findings" }, el("h3", {}, "state at the end", title ? [" · ", prose(title)] : ""),
-    el("table", { class: "arguments" }, el("thead", {}, el("tr", {}, ["where", "expected", "reached"].map((name) => el("th", { scope: "col" }, name)))),
-      el("tbody", {}, rows.slice(0, 50).map(([path, wanted, given]) => el("tr", {}, el("th", { scope: "row" }, code(path, "span")), ...(wanted === undefined || given === undefined ? [wanted === undefined ? word("unchanged", "") : text(wanted.slice(0, LONGEST)), given === undefined ? word("unchanged", "wrong") : text(given.slice(0, LONGEST))] : differing(wanted, given)).map((cell) => el("td", {}, cell)))))),
-    rows.length > 50 ? el("p", { class: "hint" }, `and ${counted(rows.length - 50, "more difference")}`) : null);
+  const paths = [...new Set([...expected.keys(), ...reached.keys()])];
+  if (!paths.length) return el("p", { class: "hint" }, "Nothing was changed, and nothing was to be.");
+  const rows = paths.slice(0, MOST_FINDINGS).map((path) => {
+    const [wanted, given] = [expected.get(path), reached.get(path)];
+    const cells = wanted === given ? [same(wanted), word("=", "")] : [wanted === undefined ? word("not changed", "") : text(wanted.slice(0, LONGEST)), given === undefined ? word("not changed", "") : text(given.slice(0, LONGEST))];
+    return el("tr", {}, el("th", { scope: "row" }, code(path, "span")), cells.map((cell) => el("td", {}, cell)));
+  });
+  return el("details", {}, el("summary", {}, "what was changed in the end", title ? [" · ", prose(title)] : ""),
+    el("table", { class: "arguments" }, el("thead", {}, el("tr", {}, ["where", "expected", "reached"].map((name) => el("th", { scope: "col" }, name)))), el("tbody", {}, rows)),
+    paths.length > MOST_FINDINGS ? el("p", { class: "hint" }, `and ${counted(paths.length - MOST_FINDINGS, "more value")}`) : null);
 }
 
 // `orders / #W1 / status` → its value as code. A row that is gone is `gone`.
@@ -170,9 +208,10 @@ function beside({ title, one }, named) {
     ["tokens", one.tokens ? `${one.tokens[0].toLocaleString("en")} in, ${one.tokens[1].toLocaleString("en")} out` : ""], ["type", one.type && visible(one.type)], ["group", one.group && visible(one.group)],
   ].filter(([, value]) => value);
   const numbers = Object.entries(one.metrics ?? {});
-  return el("div", { class: "findings" }, named ? el("h3", {}, prose(title)) : null,
-    one.text ? [el("h3", {}, "said besides"), folded(one.text, 500, { attributes: { class: "quote" } })] : null,
-    one.thinking ? el("details", {}, el("summary", {}, "what it said to itself"), folded(one.thinking, 2000, { attributes: { class: "quote" } })) : null,
+  const of = () => (named ? [" · ", prose(title)] : "");
+  return el("div", { class: "findings" },
+    one.text ? [el("h3", {}, "said besides", of()), folded(one.text, 500, { attributes: { class: "quote" } })] : null,
+    one.thinking ? el("details", {}, el("summary", {}, "what it said to itself", of()), folded(one.thinking, 2000, { attributes: { class: "quote" } })) : null,
     facts.length ? el("dl", { class: "facts" }, facts.map(([name, said]) => [el("dt", {}, name), el("dd", {}, said)])) : null,
-    numbers.length ? el("details", {}, el("summary", {}, `all ${numbers.length} numbers`), el("dl", { class: "facts" }, numbers.map(([name, held]) => [el("dt", {}, visible(name)), el("dd", {}, number(held))]))) : null);
+    numbers.length ? el("details", {}, el("summary", {}, `all ${numbers.length} numbers`, of()), el("dl", { class: "facts" }, numbers.map(([name, held]) => [el("dt", {}, visible(name)), el("dd", {}, number(held))]))) : null);
 }

@@ -1,0 +1,33 @@
+"""`callmark view`: the page over a folder of runs, on this machine."""
+
+import click
+
+
+@click.command(name="view", short_help="Look at a folder of runs in the browser; follows a run in progress.")
+@click.argument("folder", metavar="[DIR]", default="runs")
+@click.option("--port", metavar="N", type=click.IntRange(0, 65535), default=0, help="The port; any that is free if not given.")
+@click.option("--no-browser", is_flag=True, help="Print the address, open nothing.")
+def command(folder: str, port: int, no_browser: bool) -> None:
+    """Every run in DIR (runs, if not given): its numbers, charts, cases and conversations, and runs compared. Only this machine can
+    reach it, and only with the token in the address. It reads and never writes; Ctrl-C ends it.
+
+    \b
+    callmark view
+    callmark view runs/base --no-browser
+    """
+    from callmark.viewer.folder_of_runs import FolderOfRuns
+    from callmark.viewer.server import HOST, listen, new_token, serve
+
+    runs = FolderOfRuns(folder)
+    listener = listen(port)
+    token = new_token()
+    address = f"http://{HOST}:{listener.getsockname()[1]}/?token={token}"
+
+    def ready() -> None:
+        click.echo(address)
+        if not no_browser:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    serve(runs, listener, token, on_ready=ready)

@@ -1,0 +1,136 @@
+"""A graded run as the viewer has it open: read once, in a thread of its own, rows first, so that the first of them are there at once.
+
+The numbers over all grades follow, then what takes longer: readings and trials. A run whose grades cannot be read says why, whatever it
+is asked.
+"""
+
+from threading import Condition, Thread
+from typing import Any
+
+from callmark.analysis.summary import Summary, Tally
+from callmark.errors import BadInput
+from callmark.grading.grader import Graded
+from callmark.running.runs import Run
+from callmark.viewer.conversations import CasesOfRun
+from callmark.viewer.graded_rows import GradedRows
+from callmark.viewer.page_data import case_data, message_data, run_data
+
+_STEP = 5000  # rows that are there together
+_FEW = 5000  # rows of which everything is worked out in one go
+_PATIENCE = 0.15  # seconds that somebody waits for numbers before they are told to come again
+
+
+class OpenedRun:
+    """One run, and the three things it is asked."""
+
+    def __init__(self, name: str, path: str) -> None:
+        self.name = name
+        self.run = Run(path)
+        self._rows = GradedRows(self.run)
+        self._cases = CasesOfRun(self.run.folder, self.run.info)
+        self._stamp = self._cases.stamp
+        self._changed = Condition()
+        self._there = 0  # rows that can be had
+        self._all_there = False
+        self._summary: Summary | None = None
+        self._ready = False
+        self._error: BadInput | None = None
+        self._closed = False
+        Thread(target=self._read, name=f"reading {name}", daemon=True).start()
+
+    def close(self) -> None:
+        """Nobody will ask again: stop reading."""
+        self._closed = True
+
+    def run_data(self) -> dict[str, Any]:
+        """The run, with its numbers as far as they are known."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ready or self._error, timeout=_PATIENCE)
+            self._raise_error()
+            summary, ready = self._summary, self._ready
+        columns = self._rows.columns
+        return run_data(self.name, self.run.info, summary, names=columns.names(), trials=columns.trials, ready=ready)
+
+    def rows_data(self, start: int, most: int) -> dict[str, Any]:
+        """So many rows from `start` on; fewer where there are no more."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._there >= start + most or self._all_there or self._error)
+            self._raise_error()
+            stop, ended = min(self._there, start + most), self._all_there
+        total = self._there if ended else max(self._there, self.run.info.cases)
+        more = stop < total or not ended
+        columns = self._rows.columns
+        return {"from": start, "next": stop if more else None, "total": total, "names": columns.names(), **columns.chunk(start, stop)}
+
+    def case_data(self, case: str, trial: int) -> dict[str, Any] | None:
+        """A case in one trial, and its conversation; None where there is no such row."""
+        row = self._row(case, trial)
+        if row is None:
+            return None
+        grade, prediction = self._rows.grade(row), self._rows.prediction(row)
+        cases = self._cases_now()
+        problem = cases.problem
+        found = None if problem else cases.find(grade.case, grade.conversation, self._rows.near[row])
+        talk, told = found or (None, None)
+        messages, upto, tail = (talk.messages, told.upto, told.tail) if talk and told else ((), None, ())
+        if prediction is not None and prediction.transcript:
+            messages, upto, tail = prediction.transcript, None, ()
+        return {
+            **case_data(self.name, grade, told.case if told else None, prediction, problem=problem),
+            "conversation": grade.conversation,
+            "upto": upto,
+            "tail": [message_data(message) for message in tail],
+            "messages": [message_data(message) for message in messages],
+        }
+
+    def _row(self, case: str, trial: int) -> int | None:
+        while True:
+            row = self._rows.columns.row_of(case, trial)
+            with self._changed:
+                if row is not None or self._all_there or self._error:
+                    return row
+                self._changed.wait(timeout=1)
+
+    def _cases_now(self) -> CasesOfRun:
+        """The dataset; looked at anew where its file has been written since."""
+        now = CasesOfRun(self.run.folder, self.run.info)
+        if now.stamp != self._stamp:
+            self._cases, self._stamp = now, now.stamp
+        return self._cases
+
+    def _raise_error(self) -> None:
+        if self._error is not None:
+            raise BadInput(str(self._error), self._error.hint)
+
+    def _read(self) -> None:
+        try:
+            tally = Tally(counted=self.run.counted, ignore=self.run.info.settings.ignore)
+            waiting: list[Graded] = []
+            for grade in self._rows.read():
+                waiting.append(grade)
+                if len(waiting) == _STEP:
+                    self._say(there=self._there + _STEP)
+                    for one in waiting:
+                        tally.add(one)
+                    waiting.clear()
+                    if self._closed:
+                        return
+            self._say(there=self._there + len(waiting), all_there=True)
+            if self._there > _FEW:
+                for one in waiting:
+                    tally.add(one)
+                self._say(summary=tally.summary())
+            if not self._closed:
+                self._say(summary=self.run.summary(), ready=True)
+            if self._there > _FEW and not self._closed:
+                self._cases.prepare()
+        except BadInput as error:
+            with self._changed:
+                self._error = error
+                self._changed.notify_all()
+
+    def _say(self, **known: Any) -> None:
+        with self._changed:
+            for name, value in known.items():
+                setattr(self, f"_{name}", value)
+            self._changed.notify_all()

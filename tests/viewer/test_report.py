@@ -1,0 +1,256 @@
+"""The report: one file, everything in it, nothing that could run but the page itself."""
+
+import json
+import re
+from base64 import b64encode
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callmark.errors import BadInput
+from callmark.running.comparing import compared
+from callmark.running.runs import Run
+from callmark.viewer.bundle import around_data, page_files, script
+from callmark.viewer.report import write_report
+from callmark.viewer.worst import Worst
+from tests.graded_runs import make_run, some
+from tests.rows import call, user
+from tests.viewer.graded import answer, case, graded, talks
+
+NASTY = [
+    "</script><script>alert(1)</script>",
+    "<!--<script>",
+    "<img src=x onerror=alert(1)>",
+    "javascript:alert(1)",
+    "\u2028\u2029\u202e\x1b[31m",
+    "\\ud800",
+    "]]>&lt;",
+]
+
+
+class Page(HTMLParser):
+    """The elements that a browser would make of a page, and what is in its scripts and styles."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.inside: list[tuple[dict[str, str | None], str]] = []
+        self.addresses: list[str] = []
+        self.policy = ""
+        self._open: dict[str, str | None] | None = None
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.addresses += [value or "" for name, value in attrs if name in ("src", "href", "action", "srcset", "poster")]
+        self._open = {"tag": tag, **dict(attrs)} if tag in ("script", "style") else None
+        if dict(attrs).get("http-equiv") == "Content-Security-Policy":
+            self.policy = dict(attrs)["content"] or ""
+
+    def handle_data(self, data: str) -> None:
+        if self._open is not None:
+            self.inside.append((self._open, data))
+            self._open = None
+
+    @property
+    def data(self) -> Any:
+        return json.loads(next(text for found, text in self.inside if found.get("id") == "callmark-data"))
+
+
+def report(tmp_path: Path, *runs: Run, **more: Any) -> Page:
+    out = tmp_path / "report.html"
+    write_report(runs, str(out), **more)
+    return Page(out.read_bytes().decode())
+
+
+def bonn(city: str = "Bonn") -> dict[str, Any]:
+    return call("get_weather", {"city": city})
+
+
+def test_everything_of_a_run_is_in_one_file(tmp_path: Path) -> None:
+    run = graded(tmp_path, talks(tmp_path / "talks.jsonl"), [answer(f"t{n}:1", bonn(f"Bonn{n}")) for n in range(3)])
+    data = report(tmp_path, run).data
+    assert [one["name"] for one in data["runs"]] == ["base"]
+    assert data["rows"]["base"]["total"] == len(data["rows"]["base"]["id"]) == 9
+    assert set(data["cases"]["base"]) == {f"{case}#0" for case in data["rows"]["base"]["id"]}
+    assert len(data["conversations"]) == 3  # each once
+    found = data["cases"]["base"]["t1:3.1#0"]
+    talk = data["conversations"][found["conversation"]]
+    assert [message["text"] for message in talk[: found["upto"]] + found["tail"]] == [
+        "How is Bonn1, and then Ulm?", "", "sunny", "And Ulm.", "rain",
+    ]  # fmt: skip
+    assert found["error"] == "no prediction"
+    assert data["left_out"] == {"conversations": 0, "of": 3, "cases": 0, "of_cases": 9}
+    assert (data["comparison"], data["comparison_problem"]) == (None, "")
+
+
+def test_nothing_but_the_page_itself_may_run(tmp_path: Path) -> None:
+    page = report(tmp_path, Run(make_run(tmp_path / "a", some(2, of=4))))
+    scripts = {found.get("type") or found["tag"]: text for found, text in page.inside}
+    assert set(scripts) == {"module", "style", "application/json"}
+    for kind in ("module", "style"):
+        assert f"'sha256-{b64encode(sha256(scripts[kind].encode()).digest()).decode()}'" in page.policy
+    assert page.policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in page.policy
+    assert not {"iframe", "object", "embed", "base"} & set(page.tags)
+    assert [address for address in page.addresses if not address.startswith(("#", "data:"))] == []
+
+
+@pytest.mark.parametrize("nasty", NASTY)
+def test_data_stays_data(tmp_path: Path, nasty: str) -> None:
+    cases = [
+        case(nasty, [call("get_weather", {"city": nasty})], messages=[user(nasty)]),
+        case("error", [bonn()]),
+        case("b", [call("get_weather", {nasty: 10**17})]),
+    ]
+    answers = [
+        answer(nasty, call(nasty, {nasty: nasty}), text=nasty, thinking=nasty, finish=nasty),
+        {"case": "error", "error": nasty},
+        answer("b", call("get_weather", '{"' + nasty)),
+    ]
+    run = graded(tmp_path, cases, answers)
+    plain = report(tmp_path, Run(make_run(tmp_path / "plain", some(1, of=2))))
+    page = report(tmp_path, run)
+    assert page.tags == plain.tags
+    data = page.data
+    found = data["cases"]["base"][f"{nasty}#0"]
+    assert (found["text"], found["made"][0]["name"], found["made"][0]["arguments"]) == (nasty, nasty, {nasty: nasty})
+    assert data["conversations"][found["conversation"]][0]["text"] == nasty
+    assert data["cases"]["base"]["error#0"]["error"] == nasty.strip()
+    assert data["cases"]["base"]["b#0"]["expected"][0]["arguments"] == {nasty: str(10**17)}
+
+
+def test_the_worst_are_kept_and_the_table_has_every_case(tmp_path: Path) -> None:
+    cases = [case(f"c{n}", [bonn()], messages=[user(f"{n} " * 2000)]) for n in range(20)]
+    run = graded(tmp_path, cases, [answer(f"c{n}", *([bonn()] if n % 5 else [])) for n in range(20)])
+    data = report(tmp_path, run, most=18_000).data
+    kept = {name for name, one in data["cases"]["base"].items() if one["conversation"] is not None}
+    assert {"c0#0", "c5#0", "c10#0"} <= kept <= {"c0#0", "c5#0", "c10#0", "c15#0"}
+    assert data["left_out"]["of"] == data["left_out"]["of_cases"] == 20
+    assert data["left_out"]["conversations"] == 20 - len(data["conversations"])
+    assert data["left_out"]["cases"] == 20 - len(data["cases"]["base"])
+    assert len(data["rows"]["base"]["id"]) == 20
+
+
+def test_a_run_without_its_dataset_is_shown_without_conversations(tmp_path: Path) -> None:
+    run = graded(tmp_path, [case("a", [bonn()])], [answer("a", bonn("Ulm"))])
+    (tmp_path / "base-cases.jsonl").unlink()
+    data = report(tmp_path, run).data
+    assert "gone" in data["runs"][0]["problem"]
+    assert data["conversations"] == {}
+    assert data["cases"]["base"]["a#0"]["made"][0]["code"] == 'get_weather(city="Ulm")'
+    assert data["cases"]["base"]["a#0"]["conversation"] is None
+
+
+def test_runs_of_one_dataset_share_its_conversations_and_are_compared(tmp_path: Path) -> None:
+    file = talks(tmp_path / "talks.jsonl")
+    base = graded(tmp_path, file, [answer("t0:1", bonn("Ulm")), answer("t1:1", bonn("Bonn1"))])
+    tuned = graded(tmp_path, file, [answer("t0:1", bonn("Bonn0")), answer("t1:1", bonn("Bonn1"))], "tuned")
+    data = report(tmp_path, base, tuned).data
+    assert len(data["conversations"]) == 3
+    (against,) = compared([base, tuned])
+    change = against.comparison.metrics["call.score"]
+    assert data["comparison"]["metrics"][0]["of"] == [
+        {
+            "run": "tuned",
+            **{name: getattr(change, name) for name in ("before", "after", "difference", "low", "high", "p")},
+            "within_noise": change.noise,
+        }
+    ]
+    assert (data["comparison"]["fixed"], data["comparison"]["broken"]) == ({"tuned": 1}, {"tuned": 0})
+
+
+def test_runs_with_nothing_in_common_say_so(tmp_path: Path) -> None:
+    one = Run(make_run(tmp_path / "one", some(2, of=4)))
+    other = Run(make_run(tmp_path / "x" / "one", [], digest="two"))
+    data = report(tmp_path, one, other).data
+    assert data["comparison"] is None
+    assert data["comparison_problem"].startswith("no case is scored in both")
+    assert len({run["name"] for run in data["runs"]}) == 2  # of the same name, in other folders
+
+
+def test_trials_of_a_scenario_have_their_own_conversations(tmp_path: Path) -> None:
+    scenario = {
+        "id": "s",
+        "scenarioType": "weather",
+        "instructions": "Ask for the weather.",
+        "task_completion_condition": "It was told.",
+        "expected_function_calls": [{"name": "get_weather", "arguments": {"city": "Bonn"}}],
+    }
+    said = [user("Bonn?"), {"role": "assistant", "content": "", "tool_calls": [bonn()]}]
+    run = graded(tmp_path, [scenario], [answer("s", bonn(), trial=trial, transcript=said[: 2 - trial]) for trial in (0, 1)])
+    data = report(tmp_path, run).data
+    assert data["runs"][0]["what"] == "scenarios"
+    assert data["rows"]["base"]["trial"] == [0, 1]
+    talks_of = [data["conversations"][data["cases"]["base"][f"s#{trial}"]["conversation"]] for trial in (0, 1)]
+    assert [len(talk) for talk in talks_of] == [2, 1]
+    found = data["cases"]["base"]["s#0"]
+    assert (found["upto"], found["instructions"], found["completion"]) == (None, "Ask for the weather.", "It was told.")
+    assert data["runs"][0]["names"]["types"] == ["weather"]
+    assert [one["k"] for one in data["runs"][0]["passes"]] == [1, 2]
+
+
+@pytest.mark.parametrize("runs, said", [(0, "no run was given"), (2, "given twice")])
+def test_what_makes_no_report_is_refused(tmp_path: Path, runs: int, said: str) -> None:
+    run = Run(make_run(tmp_path / "a", some(1, of=2)))
+    with pytest.raises(BadInput, match=said):
+        write_report([run] * runs, str(tmp_path / "r.html"))
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_a_grade_that_cannot_be_read_leaves_no_half_report(tmp_path: Path) -> None:
+    run = Run(make_run(tmp_path / "a", some(1, of=2)))
+    with (tmp_path / "a" / "grades.jsonl").open("a") as grades:
+        grades.write("{broken\n")
+    with pytest.raises(BadInput, match="line 3 cannot be read"):
+        write_report([run], str(tmp_path / "r.html"))
+    assert [file.name for file in tmp_path.iterdir()] == ["a"]
+
+
+def test_only_what_is_worse_takes_a_place() -> None:
+    kept = Worst(30)
+    for key, score in [("a", 1.0), ("b", 0.5), ("c", 1.0), ("d", 0.5), ("e", 0.0), ("f", 0.5)]:
+        assert kept.wants(score) is (key != "f")
+        kept.add(key, score, b"0123456789")
+    assert set(kept.pieces) == {"b", "d", "e"}
+    kept.add("too large", 0.0, b"0" * 31)
+    assert (kept.seen, kept.left_out) == (7, 4)
+
+
+PARTS = {
+    "index.html": '<head><meta charset="utf-8"><link rel="stylesheet" href="page/page.css"></head>'
+    '<script type="module" src="page/main.js"></script>',
+    "page.css": "a{}",
+    "main.js": 'import { b } from "./b.js";\nb();\n',
+    "b.js": 'import { c } from "./c.js";\nexport function b() { c(); }\n',
+    "c.js": "export const c = () => 1;\n",
+}
+
+
+def test_modules_come_after_those_that_they_need() -> None:
+    assert script(PARTS).split() == "const c = () => 1; function b() { c(); } b();".split()
+
+
+@pytest.mark.parametrize(
+    "part, text, said",
+    [
+        ("c.js", 'import { b } from "./b.js";\nexport const c = 1;', "in a circle"),
+        ("c.js", "export default 1;", "cannot be put together"),
+        ("c.js", "export { b as c };", "cannot be put together"),
+        ("c.js", 'import "https://example.org/x.js";', "cannot be put together"),
+        ("c.js", 'export const c = "</script>";', "would end the script"),
+        ("index.html", '<meta charset="utf-8">', "in it once"),
+    ],
+)
+def test_a_page_that_cannot_be_one_file_is_refused(part: str, text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        around_data({**PARTS, part: text})
+
+
+def test_top_level_names_of_the_page_are_unique() -> None:
+    names = re.findall(r"^(?:export )?(?:async )?(?:function\*?|const|let|class) (\w+)", "\n".join(page_files().values()), re.MULTILINE)
+    assert len(names) > 20
+    assert {name for name in names if names.count(name) > 1} == set()
