@@ -16,8 +16,10 @@ import pytest
 import uvicorn
 
 from callmark.errors import BadInput
+from callmark.grading.grader import Graded
 from callmark.running.folder import RunFolder
 from callmark.running.runs import Run
+from callmark.types import Fault
 from callmark.viewer.folder_of_runs import FolderOfRuns
 from callmark.viewer.server import HOST, POLICY, application, listen, new_token
 from tests.graded_runs import make_run, some
@@ -34,10 +36,9 @@ class Viewer:
         self.port = port
         self.token = token
 
-    def ask(self, path: str, method: str = "GET", **headers: str | None) -> tuple[int, dict[str, str], bytes]:
+    def ask(self, path: str, headers: dict[str, str | None] | None = None, *, method: str = "GET") -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body. A header that is None is not sent."""
-        sent = {"Host": f"{HOST}:{self.port}", "X-Callmark-Token": self.token}
-        sent |= {name.replace("_", "-"): value for name, value in headers.items()}  # type: ignore[misc]
+        sent: dict[str, str | None] = {"Host": f"{HOST}:{self.port}", "X-Callmark-Token": self.token, **(headers or {})}
         connection = HTTPConnection(HOST, self.port, timeout=10)
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         for name, value in sent.items():
@@ -67,7 +68,7 @@ def viewing(folder: Path) -> Iterator[Viewer]:
     listener, token = listen(0), new_token()
     port = listener.getsockname()[1]
     app: Any = application(FolderOfRuns(str(folder)), token=token, port=port)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off"))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off", server_header=False))
     thread = Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not server.started:
@@ -175,22 +176,21 @@ ASKED = ["/", "/page/main.js", "/api/runs", "/api/run?name=base", "/nowhere"]
     ],
 )
 def test_another_host_or_origin_is_refused_whatever_it_asks(viewer: Viewer, path: str, headers: dict[str, str | None]) -> None:
-    assert viewer.ask(path, **headers)[0] == 403
+    assert viewer.ask(path, headers)[0] == 403
 
 
 @pytest.mark.parametrize("path", [path for path in ASKED if path.startswith("/api")] + ["/api", "/api/", "/API/runs", "//api/runs"])
-@pytest.mark.parametrize("token", [None, "", " ", "x", "TOKEN ", "TOKENx", "OKEN", "*", "é", "TOKEN,TOKEN"])
+@pytest.mark.parametrize("token", [None, "", "x", "{0}x", "x{0}", "{0},{0}", "{1}", "*", "é"])
 def test_without_its_token_no_data_is_given(viewer: Viewer, path: str, token: str | None) -> None:
-    changed = None if token is None else token.replace("TOKEN", viewer.token).replace("OKEN", viewer.token[1:])
-    status, _, body = viewer.ask(path, X_Callmark_Token=changed.strip() + "x" if changed and changed.endswith(" ") else changed)
-    assert status == 403
-    assert b"base" not in body
-    assert viewer.ask(f"{path}?token={viewer.token}", X_Callmark_Token=None)[0] == 403  # an address may be seen by others
+    given = token.format(viewer.token, viewer.token[:-1]) if token is not None else None
+    status, _, body = viewer.ask(path, {"X-Callmark-Token": given})
+    assert (status, b"base" in body) == (403, False)
+    assert viewer.ask(f"{path}?token={viewer.token}", {"X-Callmark-Token": None})[0] == 403  # an address may be seen by others
 
 
 @pytest.mark.parametrize("headers", [{}, {"Host": "localhost:PORT"}, {"Host": "LOCALHOST:PORT"}, {"Origin": f"http://{HOST}:PORT"}])
 def test_whoever_is_on_this_machine_and_has_the_token_is_answered(viewer: Viewer, headers: dict[str, str | None]) -> None:
-    assert viewer.ask("/api/runs", **headers)[0] == 200
+    assert viewer.ask("/api/runs", headers)[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -201,20 +201,21 @@ def test_whoever_is_on_this_machine_and_has_the_token_is_answered(viewer: Viewer
         b"GET http://example.org/api/runs HTTP/1.1\r\nHost: example.org\r\n\r\n",
         b"GET /api/runs HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nHost: example.org\r\nX-Callmark-Token: TOKEN\r\n\r\n",
         b"GET /api/runs HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nX-Callmark-Token: TOKEN\r\nX-Callmark-Token: x\r\n\r\n",
-        b"GET /api/runs HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nOrigin: http://127.0.0.1:PORT\r\nOrigin: null\r\nX-Callmark-Token: TOKEN\r\n\r\n",
+        b"GET /api/runs HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nOrigin: http://127.0.0.1:PORT\r\nOrigin: null\r\n"
+        b"X-Callmark-Token: TOKEN\r\n\r\n",
         b"GET ws://127.0.0.1:PORT/api/runs HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n",
     ],
 )
 def test_requests_that_no_browser_sends_get_nothing(viewer: Viewer, text: bytes) -> None:
     said = viewer.raw(text.replace(b"PORT", str(viewer.port).encode()).replace(b"TOKEN", viewer.token.encode()))
-    assert said == b"" or said.split()[1] in (b"400", b"403", b"500"), said
+    assert said == b"" or said.split()[1] in (b"400", b"403"), said
 
 
 TRICKS = [
     "..", ".", "", "/", "../outside", "../runs/base", "base/..", "./base", "base/", "/base", "base/../../outside", "..\\outside",
     "..%2foutside", "%2e%2e/outside", "..%252foutside", "..;/outside", "....//outside", "base\0", "base\0/../../outside", "link", "half",
-    "link/../outside", "broken", "no run", "/etc", "/etc/passwd", "file:///etc/passwd", "~", "~root", "$HOME", "C:\\Windows", "\\\\host\\x",
+    "link/../outside", "no run", "/etc", "/etc/passwd", "file:///etc/passwd", "~", "~root", "$HOME", "C:\\Windows", "\\\\host\\x",
     "base\n", " base", "BASE", "ｂase", "‮base", "..／outside", "．．/outside", "a" * 5000, "base" + "/." * 1000, "*", "ba?e", "[b]ase",
     "base#x", "nul", "base:$DATA", "-", "--help",
 ]  # fmt: skip
@@ -222,7 +223,11 @@ TRICKS = [
 
 @pytest.mark.parametrize("name", TRICKS, ids=lambda name: repr(name)[:40])
 def test_no_name_leads_out_of_the_folder(viewer: Viewer, folder: Path, name: str) -> None:
-    asked = [f"/api/run?name={quote(name, safe='')}", f"/api/rows?name={quote(name, safe='')}", f"/api/case?name={quote(name, safe='')}&id=x"]
+    asked = [
+        f"/api/run?name={quote(name, safe='')}",
+        f"/api/rows?name={quote(name, safe='')}",
+        f"/api/case?name={quote(name, safe='')}&id=x",
+    ]
     asked += [f"/api/compare?name=base&name={quote(name, safe='')}", f"/page/{quote(name, safe='')}", f"/page/{quote(name, safe='/')}"]
     asked += [f"/api/case?name=base&id={quote(name, safe='')}", f"/api/{quote(name, safe='/')}", f"/{quote(name, safe='/')}secret.txt"]
     asked += [str(folder.parent / "outside" / "run.json"), f"/api/run?name={quote(str(folder.parent / 'outside'), safe='')}"]
@@ -233,7 +238,9 @@ def test_no_name_leads_out_of_the_folder(viewer: Viewer, folder: Path, name: str
         assert str(folder.parent).encode() not in body
 
 
-@pytest.mark.parametrize("path", ["/../secret.txt", "/page/../../secret.txt", "/page/..%2f..%2fsecret.txt", "/page/%2e%2e/server.py", "/page//"])
+@pytest.mark.parametrize(
+    "path", ["/../secret.txt", "/page/../../secret.txt", "/page/..%2f..%2fsecret.txt", "/page/%2e%2e/server.py", "/page//"]
+)
 def test_no_path_does_either(viewer: Viewer, path: str) -> None:
     status, _, body = viewer.ask(path)
     assert status in (403, 404)
@@ -243,7 +250,7 @@ def test_no_path_does_either(viewer: Viewer, path: str) -> None:
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
 @pytest.mark.parametrize("path", ["/", "/api/runs", "/api/run?name=base"])
 def test_nothing_can_be_changed(viewer: Viewer, method: str, path: str) -> None:
-    assert viewer.ask(path, method)[0] == 405
+    assert viewer.ask(path, method=method)[0] == 405
 
 
 @pytest.mark.parametrize("path", ["/", "/page/main.js", "/page/page.css", "/api/runs", "/api/run?name=nothing", "/page/nothing.js"])
@@ -254,7 +261,7 @@ def test_every_answer_says_what_a_browser_may_do_with_it(viewer: Viewer, path: s
     assert headers["referrer-policy"] == "no-referrer"
     assert headers["cache-control"] == "no-store"
     assert "access-control-allow-origin" not in headers
-    assert "server" not in headers or "uvicorn" in headers["server"]  # `callmark view` sends none
+    assert "server" not in headers
 
 
 def test_the_page_and_its_parts_have_their_kinds(viewer: Viewer) -> None:
@@ -270,8 +277,9 @@ def test_the_page_and_its_parts_have_their_kinds(viewer: Viewer) -> None:
         ("rows?name=base&from=99999999999999999999", 400),
         ("rows?name=base&most=0", 200),
         ("rows?name=base&most=²", 400),
-        ("rows", 404),
-        ("run", 404),
+        ("rows", 400),
+        ("run", 400),
+        ("run?name=nothing", 404),
         ("case?name=base&id=nothing", 404),
         ("case?name=base&id=t0:1&trial=7", 404),
         ("compare", 400),
@@ -314,6 +322,13 @@ def test_grades_that_cannot_be_read_are_told(tmp_path: Path) -> None:
         assert viewer.get("runs")["runs"][0]["headline"] is None
 
 
+def test_grades_that_make_no_sense_keep_nobody_waiting(tmp_path: Path) -> None:
+    odd = Graded("a", expected=("f",), metrics={"call.score": 0.0, "call.pass": 0.0}, faults=(Fault("no_call", expected_index=-9),))
+    make_run(tmp_path / "a", [odd])
+    with viewing(tmp_path) as viewer:
+        assert viewer.ask("/api/run?name=a")[0] == 400
+
+
 def test_many_rows_are_there_before_all_numbers_are(tmp_path: Path) -> None:
     make_run(tmp_path / "large", some(9000, of=12_000))
     with viewing(tmp_path) as viewer:
@@ -324,7 +339,7 @@ def test_many_rows_are_there_before_all_numbers_are(tmp_path: Path) -> None:
             if run["ready"]:
                 break
         assert run["metrics"][0]["mean"] == 0.75
-        assert run["metrics"] == json.loads(json.dumps(viewer.get("run", name="large")["metrics"]))
+        assert run["metrics"][0]["low"] < 0.75 < run["metrics"][0]["high"]
 
 
 def append(run: Run, *rows: dict[str, Any], end: str = "\n") -> None:
@@ -357,7 +372,6 @@ def test_a_run_in_progress_is_followed(tmp_path: Path, running: Run) -> None:
         assert viewer.get("run", name="base")["metrics"][0]["mean"] == 0.75
         found = viewer.get("case", name="base", id="c2")
         assert (found["faults"][0]["kind"], found["messages"][0]["text"]) == ("wrong_value", "How is Bonn?")
-        append(running, end="", *[])
         with Path(running.folder.file("predictions.jsonl")).open("a") as file:
             file.write("\nnot json\n")
         assert viewer.get("rows", **{"name": "base", "from": 3})["id"] == ["c0"]
@@ -415,3 +429,4 @@ def test_a_dataset_elsewhere_is_only_shown_if_it_is_the_one_of_the_run(tmp_path:
         _, _, body = viewer.ask("/api/case?name=base&id=a")
         assert SECRET.encode() not in body
         assert "has changed" in json.loads(body)["problem"]
+        assert json.loads(body)["messages"] is None

@@ -11,10 +11,13 @@ from callmark.errors import BadInput
 
 
 class Demo(NamedTuple):
-    """The files that it begins with, from the package, and its steps: a question each, and the command that answers it."""
+    """The files that it begins with, from the package; its steps, a question each and the command that answers it; and how many runs it
+    makes, which are the newest ones then.
+    """
 
     files: tuple[str, ...]
     steps: tuple[tuple[str, str], ...]
+    runs: int
 
 
 DEMOS = {
@@ -35,7 +38,9 @@ DEMOS = {
                 "Ask three models. These are imitations that make mistakes of known kinds at known rates; a real one is asked likewise.",
                 "run {folder}/eval.jsonl -o {folder}/runs --model scripted:hasty --model scripted:forgetful --model scripted:perfect",
             ),
+            ("Look at it: every case, every fault, what changed, on a page that opens from disk.", "report {runs} -o {folder}/report.html"),
         ),
+        3,
     ),
     "chatbot": Demo(
         ("helpdesk/workflow.md", "helpdesk/policy.yaml", "helpdesk/callmark.toml"),
@@ -49,7 +54,9 @@ DEMOS = {
                 "simulate {folder}/scenarios.jsonl --agent careful --agent sloppy --tools 'mcp:{python} -m callmark.demo.helpdesk' "
                 "--system {folder}/workflow.md --config {folder}/callmark.toml --trials 3 -o {folder}/runs",
             ),
+            ("Look at it: every conversation, what was called and what went wrong.", "report {runs} -o {folder}/chatbot.html"),
         ),
+        2,
     ),
 }
 
@@ -70,7 +77,7 @@ def command(which: str, out: str) -> None:
     from rich.text import Text
 
     from callmark.cli.main import callmark
-    from callmark.reporting.terminal import console, recorded_page
+    from callmark.reporting.terminal import console
 
     demo = DEMOS[which]
     folder = Path(out)
@@ -80,15 +87,14 @@ def command(which: str, out: str) -> None:
             (folder / Path(name).name).write_bytes((files("callmark.demo") / name).read_bytes())
     except OSError as error:
         raise BadInput(f"{out} cannot be written: {error.strerror}") from None
-    report = folder / ("report.html" if which == "models" else f"{which}.html")
-    with recorded_page(report, title="callmark demo"):
-        screen = console()
-        for question, line in demo.steps:
-            screen.print()
-            screen.print(Text(question, style="bold magenta"))
-            screen.print(Text(f"$ callmark {line.format(folder=out, python='python')}", style="bold"), soft_wrap=True)
-            screen.print()
-            words = shlex.split(line.format(folder=shlex.quote(out), python=sys.executable.replace(" ", r"\ ")))
-            callmark.main(args=words, prog_name="callmark", standalone_mode=False)
-    screen.print()
-    screen.print(Text.assemble("all of this as a page: ", (str(report), "bold")))
+    screen = console()
+    for question, line in demo.steps:
+        runs = sorted((folder / "runs").glob("*/run.json"), key=lambda run: run.stat().st_mtime)[-demo.runs :]
+        names = [shlex.quote(str(run.parent)) for run in runs]
+        screen.print()
+        screen.print(Text(question, style="bold magenta"))
+        typed = line.format(folder=shlex.quote(out), runs=" ".join(names), python="{python}")
+        screen.print(Text(f"$ callmark {typed.format(python='python')}", style="bold"), soft_wrap=True)
+        screen.print()
+        words = shlex.split(typed.format(python=sys.executable.replace(" ", r"\ ")))
+        callmark.main(args=words, prog_name="callmark", standalone_mode=False)

@@ -18,7 +18,24 @@ from callmark.errors import BadInput, BrokenRow
 from callmark.wording import ended, nearest
 
 SKIP_HINT = "Repair it, or pass --skip-bad to go on without it (--rejects FILE keeps such rows)."
-COMMANDS = ("stats", "show", "lint", "filter", "expand", "grade", "run", "simulate", "synth", "compare", "gate", "tools", "export", "demo")
+COMMANDS = (
+    "stats",
+    "show",
+    "lint",
+    "filter",
+    "expand",
+    "grade",
+    "run",
+    "simulate",
+    "synth",
+    "compare",
+    "gate",
+    "report",
+    "view",
+    "tools",
+    "export",
+    "demo",
+)
 INTERRUPTED = 130  # exit status
 _RARELY = (50_000, 20, 50)  # rows are made and dropped by the thousand and hold no cycles: looking for some takes a tenth of the time
 
@@ -57,6 +74,7 @@ def callmark() -> None:
     callmark simulate scenarios.jsonl --agent openai:gpt-4.1-mini --tools "mcp:python server.py"
     callmark compare runs/base runs/tuned
     callmark gate runs/tuned --min call.score=0.9
+    callmark report runs/base runs/tuned -o report.html
     """
 
 

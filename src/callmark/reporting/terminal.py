@@ -1,60 +1,23 @@
 """The terminal: one console, calls as code, plain tables, bars. Nothing is read as markup; what came from data goes through `safety`."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from html import escape
-from pathlib import Path
 from typing import IO
 
 from rich.console import Console
 from rich.table import Table
-from rich.terminal_theme import SVG_EXPORT_THEME
 from rich.text import Text
 
 from callmark.reporting.safety import folded, safe
 from callmark.types import Call
 
 WIDTH = 120  # where the output is no terminal
-_recorder: list[Console] = []  # the console that is being recorded, if one is
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{title}</title>
-<style>
-{stylesheet}
-body {{ color: {foreground}; background: {background}; margin: 0 auto; padding: 2rem 1rem; max-width: 76rem; }}
-pre {{ font: 0.85rem/1.45 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; overflow-x: auto; }}
-</style>
-</head>
-<body><main><pre>{code}</pre></main></body>
-</html>
-"""
 _BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
 def console(stream: IO[str] | None = None) -> Console:
     """A console on standard output, or on another stream."""
-    if _recorder and stream is None:
-        return _recorder[-1]
     stream = stream or sys.stdout
     return Console(file=stream, highlight=False, markup=False, emoji=False, width=None if stream.isatty() else WIDTH)
-
-
-@contextmanager
-def recorded_page(path: Path, *, title: str) -> Iterator[None]:
-    """Everything that is printed inside goes to the terminal, and in the end also into a page that opens from disk."""
-    screen = console()
-    screen.record = True
-    _recorder.append(screen)
-    try:
-        yield
-    finally:
-        _recorder.pop()
-    path.write_text(screen.export_html(theme=SVG_EXPORT_THEME, code_format=_PAGE.replace("{title}", escape(title))), encoding="utf-8")
 
 
 def code(call: Call, limit: int | None) -> Text:

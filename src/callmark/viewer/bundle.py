@@ -8,6 +8,7 @@ import re
 from base64 import b64encode
 from hashlib import sha256
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 ENTRY, STYLE = "main.js", "page.css"
 _SCRIPT_TAG = f'<script type="module" src="page/{ENTRY}"></script>'
@@ -20,8 +21,18 @@ _LEFT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 def page_files() -> dict[str, str]:
     """The parts of the page."""
+    return {name: part.read_text(encoding="utf-8") for name, part in _parts().items()}
+
+
+def page_file(name: str) -> str | None:
+    """The part of that name among those that there are; None for any other."""
+    found = _parts().get(name)
+    return found.read_text(encoding="utf-8") if found else None
+
+
+def _parts() -> dict[str, Traversable]:
     folder = files("callmark.viewer") / "page"
-    return {part.name: part.read_text(encoding="utf-8") for part in folder.iterdir() if part.name.endswith((".html", ".css", ".js"))}
+    return {part.name: part for part in folder.iterdir() if part.name.endswith((".html", ".css", ".js"))}
 
 
 def script(parts: dict[str, str]) -> str:

@@ -26,6 +26,10 @@ _PATIENCE = 0.4  # seconds that somebody waits for the list
 _SMALL = 5_000_000  # bytes of grades that are read while they wait
 
 
+class NotThere(BadInput):
+    """There is no run, or no case, of that name."""
+
+
 class FolderOfRuns:
     """The runs in a folder. A folder that is not there raises `BadInput`."""
 
@@ -80,8 +84,8 @@ class FolderOfRuns:
         return {"runs": sorted(found, key=lambda run: (run["made"], run["name"]), reverse=True), "ready": not waiting}
 
     def opened(self, name: str) -> OpenedRun | RunInProgress:
-        """A run, read once for as long as its files stay as they are. A name that is none of them raises `KeyError`."""
-        path = self.runs()[name]
+        """A run, read once for as long as its files stay as they are. A name that is none of them raises `NotThere`."""
+        (path,) = self._paths([name])
         with self._lock:
             stamp = _stamp(path)
             known = self._open.pop(name, None)
@@ -98,8 +102,7 @@ class FolderOfRuns:
 
     def comparison_data(self, names: Sequence[str]) -> dict[str, Any]:
         """Runs against the first. One that is not finished raises `BadInput`."""
-        there = self.runs()
-        paths = [there[name] for name in names]
+        paths = self._paths(names)
         for name, path in zip(names, paths, strict=True):
             if _in_progress(path, RunFolder(path).read()):
                 raise BadInput(f"{name} is not finished: it can be compared when it is")
@@ -111,6 +114,12 @@ class FolderOfRuns:
             while len(self._compared) > _MOST_OPEN:
                 self._compared.pop(next(iter(self._compared)))
         return found
+
+    def _paths(self, names: Sequence[str]) -> list[Path]:
+        there = self.runs()
+        if not set(names) <= there.keys():
+            raise NotThere("there is no such run")
+        return [there[name] for name in names]
 
     def _is_inside(self, path: Path) -> bool:
         """Whether a run and its files are in the folder, wherever links lead."""

@@ -15,7 +15,7 @@ from callmark.viewer.conversations import CasesOfRun
 from callmark.viewer.graded_rows import GradedRows
 from callmark.viewer.page_data import case_data, message_data, run_data
 
-_STEP = 5000  # rows that are there together
+_FIRST, _STEP = 500, 5000  # rows that are there together: a screen of them at first
 _FEW = 5000  # rows of which everything is worked out in one go
 _PATIENCE = 0.15  # seconds that somebody waits for numbers before they are told to come again
 
@@ -80,7 +80,7 @@ class OpenedRun:
             "conversation": grade.conversation,
             "upto": upto,
             "tail": [message_data(message) for message in tail],
-            "messages": [message_data(message) for message in messages],
+            "messages": [message_data(message) for message in messages] if messages or told else None,
         }
 
     def _row(self, case: str, trial: int) -> int | None:
@@ -108,8 +108,8 @@ class OpenedRun:
             waiting: list[Graded] = []
             for grade in self._rows.read():
                 waiting.append(grade)
-                if len(waiting) == _STEP:
-                    self._say(there=self._there + _STEP)
+                if len(waiting) == (_STEP if self._there else _FIRST):
+                    self._say(there=self._there + len(waiting))
                     for one in waiting:
                         tally.add(one)
                     waiting.clear()
@@ -125,9 +125,9 @@ class OpenedRun:
             if self._there > _FEW and not self._closed:
                 self._cases.prepare()
         except BadInput as error:
-            with self._changed:
-                self._error = error
-                self._changed.notify_all()
+            self._say(error=error)
+        except Exception as error:  # whoever waits has to be told, whatever it is
+            self._say(error=BadInput(f"the grades of {self.name} cannot be shown ({type(error).__name__}: {error})"))
 
     def _say(self, **known: Any) -> None:
         with self._changed:

@@ -247,7 +247,7 @@ def listed(name: str, info: RunInfo, headline: Estimate | None, *, scored: int |
         "model": asked.label if asked else "",
         "made": info.made,
         "what": info.dataset.what,
-        "cases": info.cases,
+        "cases": info.cases or (asked.questions // asked.trials if asked else 0),
         "scored": scored,
         "errors": errors,
         "status": info.status,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from callmark.errors import BadInput
-from callmark.viewer.bundle import page_files
-from callmark.viewer.folder_of_runs import FolderOfRuns
+from callmark.viewer.bundle import page_file
+from callmark.viewer.folder_of_runs import FolderOfRuns, NotThere
 from callmark.viewer.page_json import page_json
 
 if TYPE_CHECKING:
@@ -98,7 +98,8 @@ class _Guard:
                 message = {**message, "headers": [*kept, *_HEADERS]}
             await send(message)
 
-        if scope["type"] != "http":
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close"})
             return
         if problem := self._problem(scope):
             await PlainTextResponse(f"{problem}\n", 403)(scope, receive, with_headers)
@@ -133,10 +134,9 @@ def _routes(runs: FolderOfRuns) -> "Starlette":
         def answered(request: "Request") -> Response:
             try:
                 return Response(encode(find(request)), media_type="application/json")
-            except KeyError:
-                return Response(page_json({"error": "There is no such run or case.", "hint": ""}), 404, media_type="application/json")
             except BadInput as error:
-                return Response(page_json({"error": str(error), "hint": error.hint}), 400, media_type="application/json")
+                status = 404 if isinstance(error, NotThere) else 400
+                return Response(page_json({"error": str(error), "hint": error.hint}), status, media_type="application/json")
 
         return answered
 
@@ -150,17 +150,17 @@ def _routes(runs: FolderOfRuns) -> "Starlette":
     def case(request: "Request") -> dict[str, Any]:
         found = runs.opened(_one(request, "name")).case_data(_one(request, "id"), _number(request, "trial", 0))
         if found is None:
-            raise KeyError
+            raise NotThere("there is no such case")
         return found
 
     def page(request: "Request") -> Response:
         name = request.path_params.get("name", "index.html")
-        text = page_files().get(name)
+        text = page_file(name)
         if text is None:
             return Response(status_code=404)
         return Response(text, media_type=_KINDS[name.rpartition(".")[2]])
 
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/", page, methods=["GET"]),
             Route("/page/{name}", page, methods=["GET"]),
@@ -171,10 +171,15 @@ def _routes(runs: FolderOfRuns) -> "Starlette":
             Route("/api/compare", answer(lambda request: runs.comparison_data(request.query_params.getlist("name"))), methods=["GET"]),
         ]
     )
+    app.router.redirect_slashes = False
+    return app
 
 
 def _one(request: "Request", name: str) -> str:
-    return request.query_params[name]
+    given = request.query_params.get(name)
+    if given is None:
+        raise BadInput(f"{name} is missing")
+    return given
 
 
 def _number(request: "Request", name: str, otherwise: int) -> int:

@@ -1,35 +1,36 @@
-// Charts as SVG with their words as text around it. In: lists of numbers and what is chosen; out: elements whose marks are buttons.
-// `pick(key)` is called when a mark is chosen; the marks of one chart are one stop of the Tab key, arrows go between them.
+// Charts as SVG with their words as text around it. In: lists of numbers; out: elements whose marks are buttons. What a mark stands for is its
+// `patch` ({tool: "get_order"}): `toggle(patch)` is called when it is chosen, and `press` shows which marks are. The marks of one chart
+// are one stop of the Tab key, arrows go between them.
 
 import { el, oneStop, svg } from "./dom.js";
 import { number, prose, shortened, signed, visible } from "./text.js";
 
-// Horizontal bars: [{key, label, title, value (0 to 1), beside, before, mark}]. `before` is a tick where the baseline was; no key, no button.
-export function bars(entries, { chosen, pick, mono = false }) {
+// Horizontal bars: [{patch, label, title, value (0 to 1), beside, before, mark}]. `before` is a tick where the baseline was; no patch, no button.
+export function bars(entries, { toggle, mono = false }) {
   const rows = entries.map((entry) => {
     const drawing = svg("svg", { class: "track", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
       svg("rect", { class: "rail", width: 100, height: 10 }),
       svg("rect", { class: "bar-fill", width: Math.max(0, Math.min(100, entry.value * 100)), height: 10 }),
       entry.before !== undefined && entry.before !== null ? svg("line", { class: "was", x1: entry.before * 100, x2: entry.before * 100, y1: 0, y2: 10 }) : null);
     const inside = [prose(shortened(entry.label, 26), "span", { class: mono ? "bar-name mono" : "bar-name" }), drawing, el("span", { class: "bar-number" }, entry.beside)];
-    if (!entry.key) return el("div", { class: "bar quiet" }, inside);
-    return el("button", { type: "button", class: "bar", title: visible(entry.title), "aria-pressed": String(chosen === entry.key), "data-key": `bar ${entry.key}`, onclick: () => pick(entry.key) }, inside);
+    if (!entry.patch) return el("div", { class: "bar quiet" }, inside);
+    return standingFor(entry.patch, toggle, el("button", { type: "button", class: "bar", title: visible(entry.title) }, inside));
   });
   const box = el("div", { class: "bars" }, rows);
   oneStop(box, rows.filter((row) => row.localName === "button"));
   return box;
 }
 
-// Upright columns side by side: [{key, label, title, value (0 to 1), faint}]. Labels stand below; what is empty is no button.
-export function columns(entries, { chosen, pick, label }) {
+// Upright columns side by side: [{patch, label, title, value (0 to 1), beside}]. Labels stand below; what is empty is no button.
+export function columns(entries, { toggle, label }) {
   const marks = [];
   const boxes = entries.map((entry) => {
     const drawing = svg("svg", { viewBox: "0 0 10 100", preserveAspectRatio: "none", "aria-hidden": "true" },
       svg("rect", { class: "rail", width: 10, height: 100 }),
       svg("rect", { class: "bar-fill", y: 100 - 100 * entry.value, width: 10, height: 100 * entry.value }));
     const inside = [drawing, el("span", { class: "column-number" }, entry.beside), el("span", { class: "column-name" }, entry.label)];
-    if (!entry.key) return el("div", { class: "column quiet" }, inside);
-    const mark = el("button", { type: "button", class: "column", title: entry.title, "aria-label": entry.title, "aria-pressed": String(chosen === entry.key), "data-key": `column ${entry.key}`, onclick: () => pick(entry.key) }, inside);
+    if (!entry.patch) return el("div", { class: "column quiet" }, inside);
+    const mark = standingFor(entry.patch, toggle, el("button", { type: "button", class: "column", title: entry.title, "aria-label": entry.title }, inside));
     marks.push(mark);
     return mark;
   });
@@ -58,8 +59,8 @@ const MAP = 400; // pixels the cells of a small map are spread over
 const LABEL = 24; // letters of a tool's name beside the map
 const LETTER = 7.3; // width of a letter of the labels, as the browser draws its mono at 12 px
 
-// Expected tools down, called ones across. `cells` is [{row, column, n}]; the shade of a cell is its share of its row.
-export function heatMap(rows, across, cells, { chosen, pick }) {
+// Expected tools down, called ones across. `cells` is [{row, column, n, patch}]; the shade of a cell is its share of its row.
+export function heatMap(rows, across, cells, toggle) {
   const size = Math.max(28, Math.min(42, Math.floor(MAP / across.length)));
   const left = Math.max(...rows.map((name) => shortened(name, LABEL).length), 8) * LETTER + 12;
   const top = Math.max(...across.map((name) => shortened(name, LABEL).length)) * LETTER * 0.72 + 18;
@@ -70,7 +71,7 @@ export function heatMap(rows, across, cells, { chosen, pick }) {
   const x = new Map(across.map((name, at) => [name, left + at * size]));
   const y = new Map(rows.map((name, at) => [name, top + at * size]));
   const marks = [];
-  const drawn = cells.map(({ row, column, n, key }) => {
+  const drawn = cells.map(({ row, column, n, patch }) => {
     const right = row === column;
     const share = n / sums.get(row);
     const name = `expected ${visible(row)}, called ${visible(column)}: ${n.toLocaleString("en")} of ${sums.get(row).toLocaleString("en")}`;
@@ -79,8 +80,8 @@ export function heatMap(rows, across, cells, { chosen, pick }) {
       svg("rect", { class: right ? "cell right" : "cell", x: x.get(column) + 1, y: y.get(row) + 1, width: size - 2, height: size - 2, rx: 3, "fill-opacity": right ? 0.1 : 0.18 + 0.82 * Math.min(1, share * 1.6) }),
       svg("text", { class: !right && share > 0.32 ? "count strong" : "count", x: x.get(column) + size / 2, y: y.get(row) + size / 2 + 4, "text-anchor": "middle" }, n < 1000 ? String(n) : `${Math.round(n / 1000)}k`),
     ];
-    if (!key) return svg("g", {}, inside);
-    const mark = svg("g", { class: "mark", role: "button", "aria-label": name, "aria-pressed": String(chosen === key), "data-key": `cell ${key}`, onclick: () => pick(row, column), onkeydown: (event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), event.stopPropagation(), pick(row, column)) }, inside);
+    if (!patch) return svg("g", {}, inside);
+    const mark = standingFor(patch, toggle, svg("g", { class: "mark", role: "button", "aria-label": name, onkeydown: (event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), event.stopPropagation(), toggle(patch)) }, inside));
     marks.push(mark);
     return mark;
   });
@@ -110,17 +111,35 @@ export function forest(metrics, several) {
   return el("div", { class: "forest", role: "table", "aria-label": "Differences to the baseline with 95 % intervals" }, lines);
 }
 
-// A whole in parts, side by side: [{key, label, n, tone}]. Parts of nothing are not drawn.
-export function parts(entries, { chosen, pick, label }) {
+// A whole in parts, side by side: [{patch, label, n, tone, sign}].
+export function parts(entries, { toggle, label }) {
   const whole = entries.reduce((sum, { n }) => sum + n, 0) || 1;
-  const marks = entries.map(({ key, label: name, n, tone, sign }) => {
-    const mark = el("button", { type: "button", class: `part ${tone}`, "aria-pressed": String(chosen === key), "data-key": `part ${label} ${key}`, disabled: n === 0, onclick: () => pick(key) },
+  const marks = entries.map(({ patch, label: name, n, tone, sign }) => {
+    const mark = el("button", { type: "button", class: `part ${tone}`, disabled: n === 0 },
       el("span", { class: "part-line" }, svg("svg", { viewBox: "0 0 10 10", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: 10, height: 10 }))),
       el("b", {}, n.toLocaleString("en")), el("span", { class: "part-name" }, `${sign} ${name}`));
     mark.style.setProperty("--share", String(n / whole));
-    return mark;
+    return standingFor(patch, toggle, mark);
   });
   const box = el("div", { class: "parts", role: "group", "aria-label": label }, marks);
   oneStop(box, marks.filter((mark) => !mark.disabled));
   return box;
+}
+
+const patches = new WeakMap();
+
+function standingFor(patch, toggle, mark) {
+  patches.set(mark, patch);
+  mark.setAttribute("aria-pressed", "false");
+  mark.setAttribute("data-key", Object.entries(patch).map(([key, value]) => `${key}=${value}`).join("&"));
+  mark.addEventListener("click", () => toggle(patch));
+  return mark;
+}
+
+// Shows which marks of a box are what the table is filtered by.
+export function press(box, state) {
+  for (const mark of box.querySelectorAll("[aria-pressed]")) {
+    const pressed = String(Object.entries(patches.get(mark)).every(([key, value]) => state[key] === value));
+    if (mark.getAttribute("aria-pressed") !== pressed) mark.setAttribute("aria-pressed", pressed);
+  }
 }

@@ -1,5 +1,6 @@
 // The page as a whole. In: the address; out: what it says, drawn. Every choice goes into the address, and drawing follows from it.
 
+import { press } from "./charts.js";
 import { redraw, el } from "./dom.js";
 import { chips, filterBar } from "./filters.js";
 import { columnsOf, find, openedCase } from "./opened.js";
@@ -44,7 +45,7 @@ function change(patch, replace = false) {
 // A filter from a chart: chosen a second time it comes off.
 function toggle(patch) {
   const set = Object.entries(patch).every(([key, value]) => state[key] === value);
-  change(set ? Object.fromEntries(Object.keys(patch).filter((key) => key !== "run").map((key) => [key, ""])) : patch);
+  chosen(set ? Object.fromEntries(Object.keys(patch).filter((key) => key !== "run").map((key) => [key, ""])) : patch);
 }
 
 function draw() {
@@ -77,9 +78,10 @@ function drawRun(labels) {
   at("title").textContent = visible(one.run.label);
   const { cases } = one;
   if (cases && one.whole) relate(cases, base?.whole ? base.cases : null);
-  once("overview", [one.run, one.whole, cases?.count, comparison, ...FILTERS.map((key) => state[key]), Boolean(state.case)], () => {
-    if (!state.case) redraw(at("overview"), overview({ run: one.run, cases: one.whole ? cases : null, comparison, labels, state, toggle }));
+  once("overview", [one.run, one.whole, cases?.count, comparison], () => {
+    redraw(at("overview"), overview({ run: one.run, cases: one.whole ? cases : null, comparison, labels, toggle }));
   });
+  press(at("overview"), state);
   once("bar", [one.run.names.tools.length, one.run.names.types.length, one.run.name, names.join("\n")], () => {
     redraw(at("filters"), filterBar({ run: one.run, runs: others.map(({ name }) => ({ name, label: labels.get(name) ?? name })), state, change: chosen }));
   });
@@ -89,9 +91,9 @@ function drawRun(labels) {
   if (cases) drawCase(cases, others, labels, one);
 }
 
-// Another run in the filters only changes whose answers are shown, the comparison stays.
+// Another run in a filter only changes whose answers are shown, the comparison stays.
 function chosen(patch, replace) {
-  if (patch.run && patch.run !== state.run) change({ ...patch, also: compared(state).filter((name) => name !== state.base && name !== patch.run), change: "" });
+  if (patch.run && patch.run !== state.run) change({ change: "", ...patch, also: compared(state).filter((name) => name !== state.base && name !== patch.run) });
   else change(patch, replace);
 }
 

@@ -1,5 +1,5 @@
 // The answer first: tiles of numbers and the charts of one run, or of a run against others. In: the run, its cases once all
-// are there (null before), the comparison and the state; out: sections to show. `toggle({tool: name})` filters the table, a second time takes the filter off.
+// are there (null before), the comparison; out: sections to show. `toggle({tool: name})` filters the table, a second time takes the filter off.
 
 import { bars, columns, forest, heatMap, parts, sparkline } from "./charts.js";
 import { BANDS, TIME_NAMES } from "./cases.js";
@@ -11,15 +11,15 @@ const MOST_BARS = 12;
 const MOST_TILES = 8;
 const MOST_TOOLS = 16; // tools of the heat map, on either side
 
-export function overview({ run, cases, comparison, labels, state, toggle }) {
+export function overview({ run, cases, comparison, labels, toggle }) {
   const numbers = cases && cases.count > 0 ? numbersOf(cases) : null;
   const known = numbers?.known;
   const scored = known ? cases.count - known.bands[5] : 0;
   return [
     el("section", { class: "tiles", "aria-label": "Metrics" }, tiles(run, numbers, comparison)),
-    comparison ? compare(comparison, labels, state, toggle) : null,
+    comparison ? compare(comparison, labels, toggle) : null,
     known && scored === 0 ? panel("nothing could be scored", "wide", empty("Every answer was an error.", "What the errors say stands below; a run that is resumed asks again for what is missing.")) : null,
-    ...(known && scored > 0 ? charts(run, numbers, comparison, state, toggle) : []),
+    ...(known && scored > 0 ? charts(run, numbers, comparison, toggle) : []),
     el("div", { class: "panels" }, passes(run), readings(run), errors(run), noted(run)),
   ].filter(Boolean);
 }
@@ -50,48 +50,46 @@ function tiles(run, numbers, comparison) {
   return [made.slice(0, MOST_TILES), el("details", { class: "more-tiles" }, el("summary", {}, `${made.length - MOST_TILES} more`), el("div", { class: "tiles" }, made.slice(MOST_TILES)))];
 }
 
-function compare(comparison, labels, state, toggle) {
+function compare(comparison, labels, toggle) {
   const [base, ...others] = comparison.runs;
   const metrics = comparison.metrics.map((metric) => ({
     label: metric.label,
     of: metric.of.map((one) => ({ ...one, label: labels.get(one.run) ?? one.run, chance: chance(one.p) })),
   }));
   const outcomes = others.map((name) => {
-    const chosen = state.run === name ? state.change : "";
     const entries = [
-      { key: "both right", label: "both right", n: comparison.both_right[name] ?? 0, tone: "calm", sign: "✓✓" },
-      { key: "fixed", label: "fixed", n: comparison.fixed[name] ?? 0, tone: "right", sign: "✗→✓" },
-      { key: "broken", label: "broken", n: comparison.broken[name] ?? 0, tone: "wrong", sign: "✓→✗" },
-      { key: "both wrong", label: "both wrong", n: comparison.both_wrong[name] ?? 0, tone: "calm", sign: "✗✗" },
+      { patch: { run: name, change: "both right" }, label: "both right", n: comparison.both_right[name] ?? 0, tone: "calm", sign: "✓✓" },
+      { patch: { run: name, change: "fixed" }, label: "fixed", n: comparison.fixed[name] ?? 0, tone: "right", sign: "✗→✓" },
+      { patch: { run: name, change: "broken" }, label: "broken", n: comparison.broken[name] ?? 0, tone: "wrong", sign: "✓→✗" },
+      { patch: { run: name, change: "both wrong" }, label: "both wrong", n: comparison.both_wrong[name] ?? 0, tone: "calm", sign: "✗✗" },
     ];
     const against = `${visible(labels.get(name) ?? name)} against ${visible(labels.get(base) ?? base)}`;
-    const pick = (change) => toggle(name === state.run ? { change } : { run: name, change });
-    return el("div", { class: "outcome" }, el("h3", {}, against), parts(entries, { chosen, pick, label: against }));
+    return el("div", { class: "outcome" }, el("h3", {}, against), parts(entries, { toggle, label: against }));
   });
   return el("div", { class: "panels" },
     panel("what changed", "wide", el("p", { class: "hint" }, `${counted(comparison.cases, "common case")} from ${counted(comparison.conversations, "conversation")}. The line is the 95 % interval of the difference, the tick the difference itself.`),
       (comparison.warnings ?? []).map((one) => prose(one, "p", { class: "notice" })), forest(metrics, others.length > 1), outcomes, comparison.needed ? el("p", { class: "hint" }, visible(comparison.needed)) : null));
 }
 
-function charts(run, { known, times }, comparison, state, toggle) {
+function charts(run, { known, times }, comparison, toggle) {
   const before = comparison ? new Map(comparison.faults.filter((one) => one.run === run.name).map((one) => [one.kind, one])) : null;
   const toolsBefore = comparison ? new Map(comparison.tools.filter((one) => one.run === run.name).map((one) => [one.tool, one])) : null;
-  const wrong = faults(known, before, run.trials, state, toggle);
-  const spreadOut = distribution(run, known, state, toggle);
+  const wrong = faults(known, before, run.trials, toggle);
+  const spreadOut = distribution(run, known, toggle);
   // The first call of a whole conversation may be any that leads to what is expected, so only decision points can mistake a tool for another.
   const scenarios = run.what === "scenarios";
   return [
-    el("div", { class: "panels" }, scenarios ? [wrong, spreadOut] : [confusion(known, state, toggle), el("div", { class: "stack" }, wrong, spreadOut)]),
+    el("div", { class: "panels" }, scenarios ? [wrong, spreadOut] : [confusion(known, toggle), el("div", { class: "stack" }, wrong, spreadOut)]),
     el("div", { class: "panels" },
-      scores(scenarios ? "by the first tool expected" : "weakest tools", known.tools, toolsBefore, { chosen: state.tool, pick: (tool) => toggle({ tool }), mono: true }),
-      known.types.length > 1 ? scores("by scenario type", known.types, null, { chosen: state.type, pick: (type) => toggle({ type }) }) : null,
-      known.places.length > 1 ? places(known.places, state, toggle) : null,
-      known.endings.length > 1 ? endings(known.endings, state, toggle) : null,
-      latency(known, times, state, toggle)),
+      scores(scenarios ? "by the first tool expected" : "weakest tools", known.tools, toolsBefore, { patch: (tool) => ({ tool }), toggle, mono: true }),
+      known.types.length > 1 ? scores("by scenario type", known.types, null, { patch: (type) => ({ type }), toggle }) : null,
+      known.places.length > 1 ? places(known.places, toggle) : null,
+      known.endings.length > 1 ? endings(known.endings, toggle) : null,
+      latency(known, times, toggle)),
   ];
 }
 
-function confusion(known, state, toggle) {
+function confusion(known, toggle) {
   const { shown } = largest(known.tools.filter(({ name }) => name !== "no call"), MOST_TOOLS);
   const kept = new Set(shown.map(({ name }) => name));
   const called = new Map();
@@ -102,20 +100,19 @@ function confusion(known, state, toggle) {
   const cells = new Map();
   for (const { expected, made, n } of known.confusion) {
     const [row, column] = [lumped(expected), lumped(made)];
-    const key = row === "other tools" || column === "other tools" ? "" : `${row} → ${column}`;
-    const cell = cells.get(`${row} → ${column}`) ?? { row, column, n: 0, key };
+    const patch = row === "other tools" || column === "other tools" ? null : { tool: row, made: column };
+    const cell = cells.get(`${row} → ${column}`) ?? { row, column, n: 0, patch };
     cell.n += n;
     cells.set(`${row} → ${column}`, cell);
   }
   const used = (side) => [...kept, "other tools", "no call", "unknown tool"].filter((name) => [...cells.values()].some((cell) => cell[side] === name));
   const wrong = [...cells.values()].some(({ row, column }) => row !== column);
-  const chosen = state.tool && state.made ? `${state.tool} → ${state.made}` : "";
   return panel("which tool was called instead", "",
     el("p", { class: "hint" }, wrong ? "Expected down, called across. A cell filters the table." : "Every call went to the right tool."),
-    el("div", { class: "scroll-x" }, heatMap(used("row"), used("column"), [...cells.values()], { chosen, pick: (tool, made) => toggle({ tool, made }) })));
+    el("div", { class: "scroll-x" }, heatMap(used("row"), used("column"), [...cells.values()], toggle)));
 }
 
-function faults(known, before, trials, state, toggle) {
+function faults(known, before, trials, toggle) {
   if (!known.faults.length && !before?.size) return panel("what went wrong", "", empty("Nothing went wrong.", "Every scored case is right. Harder cases would tell more."));
   const gone = [...(before?.values() ?? [])].filter(({ kind, before: was }) => was && !known.faults.some(({ name }) => name === kind)).map(({ kind }) => ({ name: kind, n: 0 }));
   const { shown, rest } = largest([...known.faults, ...gone], MOST_BARS);
@@ -123,10 +120,10 @@ function faults(known, before, trials, state, toggle) {
   const entries = shown.map(({ name, n }) => {
     const one = before?.get(name);
     const was = one && Math.round(one.before * trials);
-    return { key: n ? name : "", label: words(name), title: `${words(name)}: ${counted(n, "time")}`, value: n / most, before: was === undefined ? null : was / most, beside: [el("b", {}, n.toLocaleString("en")), was === undefined ? "" : el("small", {}, ` was ${was.toLocaleString("en")}`)] };
+    return { patch: n ? { fault: name } : null, label: words(name), title: `${words(name)}: ${counted(n, "time")}`, value: n / most, before: was === undefined ? null : was / most, beside: [el("b", {}, n.toLocaleString("en")), was === undefined ? "" : el("small", {}, ` was ${was.toLocaleString("en")}`)] };
   });
   if (rest.length) entries.push(summed(rest, "kind", most));
-  return panel("what went wrong", "", el("p", { class: "hint" }, "How often each fault was found."), bars(entries, { chosen: state.fault, pick: (fault) => toggle({ fault }) }));
+  return panel("what went wrong", "", el("p", { class: "hint" }, "How often each fault was found."), bars(entries, { toggle }));
 }
 
 // What is left of a long list: one quiet bar with the sum of it.
@@ -135,10 +132,10 @@ function summed(rest, noun, most) {
   return { label: `${counted(rest.length, `other ${noun}`)}`, value: Math.min(1, n / most), beside: el("b", {}, n.toLocaleString("en")) };
 }
 
-function scores(title, entries, before, { chosen, pick, mono = false }) {
+function scores(title, entries, before, { patch, toggle, mono = false }) {
   const { shown, rest } = largest(entries, MOST_BARS);
   const made = [...shown].sort((a, b) => a.mean - b.mean).map(({ name, n, mean }) => ({
-    key: name, label: name, title: `${name}: mean score ${number(mean, 3)} of ${counted(n, "case")}`, value: mean, before: before?.get(name)?.before ?? null,
+    patch: patch(name), label: name, title: `${name}: mean score ${number(mean, 3)} of ${counted(n, "case")}`, value: mean, before: before?.get(name)?.before ?? null,
     beside: [el("b", {}, number(mean, mean === 1 ? null : 2)), el("small", {}, ` of ${n.toLocaleString("en")}`)],
   }));
   if (rest.length) {
@@ -146,35 +143,35 @@ function scores(title, entries, before, { chosen, pick, mono = false }) {
     const mean = rest.reduce((sum, one) => sum + one.mean * one.n, 0) / n;
     made.push({ label: `${rest.length.toLocaleString("en")} others`, value: mean, beside: [el("b", {}, number(mean, 2)), el("small", {}, ` of ${n.toLocaleString("en")}`)] });
   }
-  return panel(title, "", el("p", { class: "hint" }, `Mean score${before ? "; the tick is the baseline" : ""}.`), bars(made, { chosen, pick, mono }));
+  return panel(title, "", el("p", { class: "hint" }, `Mean score${before ? "; the tick is the baseline" : ""}.`), bars(made, { toggle, mono }));
 }
 
-function endings(entries, state, toggle) {
+function endings(entries, toggle) {
   const { shown, rest } = largest(entries, MOST_BARS);
   const most = shown[0].n;
-  const made = shown.map(({ name, n }) => ({ key: name, label: words(name), title: `${words(name)}: ${n}`, value: n / most, beside: el("b", {}, n.toLocaleString("en")) }));
+  const made = shown.map(({ name, n }) => ({ patch: { ending: name }, label: words(name), title: `${words(name)}: ${n}`, value: n / most, beside: el("b", {}, n.toLocaleString("en")) }));
   if (rest.length) made.push(summed(rest, "ending", most));
-  return panel("how conversations ended", "", bars(made, { chosen: state.ending, pick: (ending) => toggle({ ending }) }));
+  return panel("how conversations ended", "", bars(made, { toggle }));
 }
 
-function distribution(run, known, state, toggle) {
+function distribution(run, known, toggle) {
   const most = Math.max(...known.bands);
-  const entries = BANDS.map((name, band) => ({ key: known.bands[band] ? name : "", label: name, title: `${name === "error" ? "errors" : `score ${name}`}: ${counted(known.bands[band], "case")}`, value: known.bands[band] / most, beside: known.bands[band].toLocaleString("en"), band }))
-    .filter(({ band, key }) => key || band === 0 || band === 4);
-  return panel("scores", "", el("p", { class: "hint" }, `Cases by ${visible(run.headline)}.`), columns(entries, { chosen: state.score, pick: (score) => toggle({ score }), label: "Cases by score" }));
+  const entries = BANDS.map((name, band) => ({ patch: known.bands[band] ? { score: name } : null, label: name, title: `${name === "error" ? "errors" : `score ${name}`}: ${counted(known.bands[band], "case")}`, value: known.bands[band] / most, beside: known.bands[band].toLocaleString("en"), band }))
+    .filter(({ band, patch }) => patch || band === 0 || band === 4);
+  return panel("scores", "", el("p", { class: "hint" }, `Cases by ${visible(run.headline)}.`), columns(entries, { toggle, label: "Cases by score" }));
 }
 
-function places(entries, state, toggle) {
-  const made = entries.map(({ name, n, mean }) => ({ key: name, label: name.split("-")[0], title: `message ${name}: mean score ${number(mean, 3)} of ${counted(n, "case")}`, value: mean, beside: number(mean, 2) }));
-  return panel("by position", "", el("p", { class: "hint" }, "Mean score by the number of the message the decision comes at."), columns(made, { chosen: state.place, pick: (place) => toggle({ place }), label: "Mean score by position" }));
+function places(entries, toggle) {
+  const made = entries.map(({ name, n, mean }) => ({ patch: { place: name }, label: name.split("-")[0], title: `message ${name}: mean score ${number(mean, 3)} of ${counted(n, "case")}`, value: mean, beside: number(mean, 2) }));
+  return panel("by position", "", el("p", { class: "hint" }, "Mean score by the number of the message the decision comes at."), columns(made, { toggle, label: "Mean score by position" }));
 }
 
-function latency(known, [half, slow], state, toggle) {
+function latency(known, [half, slow], toggle) {
   if (known.times.filter(Boolean).length < 2) return null;
   const most = Math.max(...known.times);
   const [first, last] = [known.times.findIndex(Boolean), known.times.findLastIndex(Boolean)];
-  const made = TIME_NAMES.map((name, band) => ({ key: known.times[band] ? name : "", label: name.replace(/ s$/, "").replace("under", "<").replace("over", ">"), title: `${name}: ${counted(known.times[band], "answer")}`, value: known.times[band] / most, beside: known.times[band].toLocaleString("en") })).slice(first, last + 1);
-  return panel("time to answer", "", el("p", { class: "hint" }, `Seconds; half within ${seconds(half)}, 95 % within ${seconds(slow)}.`), columns(made, { chosen: state.time, pick: (time) => toggle({ time }), label: "Answers by time" }));
+  const made = TIME_NAMES.map((name, band) => ({ patch: known.times[band] ? { time: name } : null, label: name.replace(/ s$/, "").replace("under", "<").replace("over", ">"), title: `${name}: ${counted(known.times[band], "answer")}`, value: known.times[band] / most, beside: known.times[band].toLocaleString("en") })).slice(first, last + 1);
+  return panel("time to answer", "", el("p", { class: "hint" }, `Seconds; half within ${seconds(half)}, 95 % within ${seconds(slow)}.`), columns(made, { toggle, label: "Answers by time" }));
 }
 
 function readings(run) {

@@ -1,0 +1,73 @@
+"""`callmark report`: where the page goes, what is said about it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from callmark.cli.report import command
+from callmark.errors import BadInput
+from callmark.viewer import report
+from tests.graded_runs import make_run, some
+from tests.rows import call
+from tests.viewer.graded import answer, case, graded
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with two runs of ten cases."""
+    monkeypatch.chdir(tmp_path)
+    make_run(tmp_path / "base", some(5, of=10))
+    make_run(tmp_path / "tuned", some(8, of=10))
+    return tmp_path
+
+
+def said(*arguments: str) -> str:
+    done = CliRunner().invoke(command, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_the_report_goes_into_the_folder_of_the_first_run(here: Path) -> None:
+    assert said("base", "tuned").startswith("base/report.html   0.")
+    assert (here / "base" / "report.html").read_bytes().startswith(b"<!doctype html>")
+
+
+def test_it_goes_where_it_is_told_to(here: Path) -> None:
+    found = json.loads(said("base", "-o", "sub/page.html", "--json"))
+    assert found["report"] == "sub/page.html"
+    assert found["bytes"] == (here / "sub" / "page.html").stat().st_size
+    assert found["left_out"]["of_cases"] == 10
+
+
+def test_it_can_go_to_standard_output(here: Path) -> None:
+    page = said("base", "-o", "-")
+    assert page.startswith("<!doctype html>")
+    assert page.rstrip().endswith("</html>")
+
+
+def test_what_did_not_fit_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = [case(f"c{n}", [call("get_weather", {"city": "Bonn"})], messages=[{"role": "user", "content": "x" * 5000}]) for n in range(4)]
+    run = graded(tmp_path, cases, [answer("c0")])
+    whole: Any = report.write_report
+    monkeypatch.setattr(report, "write_report", lambda runs, out: whole(runs, out, most=11_000))
+    assert "2 of 4 conversations did not fit" in said(str(run.folder))
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        ([], "no run was given"),
+        (["nothing"], "is no run"),
+        (["base", "base"], "given twice"),
+        (["base", "-o", "base/grades.jsonl"], "cannot be both what is read and where the result goes"),
+        (["base", "-o", "."], "is a directory"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(here: Path, arguments: list[str], sentence: str) -> None:
+    before = sorted(here.rglob("*"))
+    with pytest.raises(BadInput, match=sentence):
+        command.main(arguments, standalone_mode=False)
+    assert sorted(here.rglob("*")) == before

@@ -1,0 +1,49 @@
+"""`callmark view`: the address that it prints, and how it ends."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import pytest
+
+from callmark.cli.view import command
+from callmark.errors import BadInput
+from tests.graded_runs import make_run, some
+
+VIEW = "import sys; from callmark.cli.view import command; command.main(sys.argv[1:])"
+
+
+def test_it_prints_its_address_answers_there_and_ends_quietly(tmp_path: Path) -> None:
+    make_run(tmp_path / "a", some(1, of=2))
+    with subprocess.Popen(
+        [sys.executable, "-c", VIEW, str(tmp_path), "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        found = re.fullmatch(r"(http://127\.0\.0\.1:\d+)/\?token=([\w-]{32})", address)
+        assert found is not None, address
+        with urlopen(address, timeout=10) as page:
+            assert page.read().startswith(b"<!doctype html>")
+            assert "server" not in page.headers
+        with urlopen(Request(f"{found[1]}/api/runs", headers={"X-Callmark-Token": found[2]}), timeout=10) as answered:
+            assert b'"name":"a"' in answered.read()
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=10)
+    assert (process.returncode, rest, errors) == (0, "", "")
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="there is no folder"):
+        command.main([str(tmp_path / "nothing"), "--no-browser"], standalone_mode=False)
+
+
+def test_a_port_that_is_taken_is_refused(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(BadInput, match=r"port \d+ cannot be had"):
+            command.main([str(tmp_path), "--no-browser", "--port", str(taken.getsockname()[1])], standalone_mode=False)
