@@ -123,6 +123,19 @@ def test_data_stays_data(tmp_path: Path, nasty: str) -> None:
     assert data["cases"]["base"]["b#0"]["expected"][0]["arguments"] == {nasty: str(10**17)}
 
 
+def test_lone_surrogates_and_megabyte_words_are_shown_as_far_as_they_can_be(tmp_path: Path) -> None:
+    word = "w" * 1_000_000
+    cases = [case("a\ud800", [bonn()], messages=[user("\ud800")]), case(word, [bonn(word)], messages=[user(word)])]
+    run = graded(tmp_path, cases, [answer("a\ud800", bonn("\ud800"), text="x\udfff"), answer(word, call(word, {word: word}), text=word)])
+    page = report(tmp_path, run)
+    rows = page.data["rows"]["base"]
+    assert len(json.dumps(rows)) < 10_000
+    one, other = (page.data["cases"]["base"][f"{name}#0"] for name in rows["id"])
+    assert (one["id"], one["text"]) == ("a\\ud800", "x\\udfff")
+    assert other["text"].endswith("w… (+800,000 characters left out)")
+    assert len(page.data["conversations"][other["conversation"]][0]["text"]) < 201_000
+
+
 def test_the_worst_are_kept_and_the_table_has_every_case(tmp_path: Path) -> None:
     cases = [case(f"c{n}", [bonn()], messages=[user(f"{n} " * 2000)]) for n in range(20)]
     run = graded(tmp_path, cases, [answer(f"c{n}", *([bonn()] if n % 5 else [])) for n in range(20)])
@@ -163,13 +176,24 @@ def test_runs_of_one_dataset_share_its_conversations_and_are_compared(tmp_path: 
     assert (data["comparison"]["fixed"], data["comparison"]["broken"]) == ({"tuned": 1}, {"tuned": 0})
 
 
+def test_a_run_of_an_earlier_version_of_the_dataset_has_no_conversations(tmp_path: Path) -> None:
+    file = talks(tmp_path / "talks.jsonl")
+    old = graded(tmp_path, file, [answer("t0:1", bonn("Ulm"))])
+    file.write_text(file.read_text().replace("sunny", "windy"))
+    new = graded(tmp_path, file, [answer("t0:1", bonn("Ulm"))], "new")
+    data = report(tmp_path, old, new).data
+    assert [bool(run["problem"]) for run in data["runs"]] == [True, False]
+    assert data["cases"]["base"]["t0:1#0"]["conversation"] is None
+    assert data["cases"]["new"]["t0:1#0"]["conversation"] in data["conversations"]
+
+
 def test_runs_with_nothing_in_common_say_so(tmp_path: Path) -> None:
     one = Run(make_run(tmp_path / "one", some(2, of=4)))
     other = Run(make_run(tmp_path / "x" / "one", [], digest="two"))
     data = report(tmp_path, one, other).data
     assert data["comparison"] is None
     assert data["comparison_problem"].startswith("no case is scored in both")
-    assert len({run["name"] for run in data["runs"]}) == 2  # of the same name, in other folders
+    assert [run["name"] for run in data["runs"]] == ["one", "one (2)"]  # of the same name, in other folders
 
 
 def test_trials_of_a_scenario_have_their_own_conversations(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from callmark.running.folder import RunFolder
 from callmark.running.runs import Run
 from callmark.types import Fault
 from callmark.viewer.folder_of_runs import FolderOfRuns
+from callmark.viewer.opened_run import OpenedRun
 from callmark.viewer.server import HOST, POLICY, application, listen, new_token
 from tests.graded_runs import make_run, some
 from tests.rows import call
@@ -342,6 +343,13 @@ def test_many_rows_are_there_before_all_numbers_are(tmp_path: Path) -> None:
         assert run["metrics"][0]["low"] < 0.75 < run["metrics"][0]["high"]
 
 
+def test_whoever_waits_for_rows_of_a_run_that_goes_is_told(tmp_path: Path) -> None:
+    run = OpenedRun("large", str(make_run(tmp_path / "large", some(1, of=30_000))))
+    run.close()
+    with pytest.raises(BadInput, match="has changed"):
+        run.rows_data(0, 50_000)
+
+
 def append(run: Run, *rows: dict[str, Any], end: str = "\n") -> None:
     with Path(run.folder.file("predictions.jsonl")).open("a") as file:
         file.write("".join(json.dumps(row) + end for row in rows))
@@ -426,6 +434,7 @@ def test_a_dataset_elsewhere_is_only_shown_if_it_is_the_one_of_the_run(tmp_path:
     info = json.loads(Path(run.folder.file("run.json")).read_text())
     changed(run, dataset={**info["dataset"], "path": str(other)})
     with viewing(tmp_path / "runs") as viewer:
+        assert "has changed" in viewer.get("run", name="base")["problem"]
         _, _, body = viewer.ask("/api/case?name=base&id=a")
         assert SECRET.encode() not in body
         assert "has changed" in json.loads(body)["problem"]

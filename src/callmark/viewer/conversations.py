@@ -61,6 +61,12 @@ class CasesOfRun:
             return self.path, 0, 0
         return os.path.realpath(self.path), found.st_mtime_ns, found.st_size
 
+    @property
+    def told_by(self) -> object:
+        """What is the same for runs of the same cases."""
+        info = self._info
+        return self.stamp, info.digest, info.dialect, info.cut, info.limit, self._tools, info.tools_digest
+
     @cached_property
     def problem(self) -> str:
         """Why nothing can be shown of the cases; nothing where it can."""
@@ -98,7 +104,7 @@ class CasesOfRun:
             return _found(self._talks(dataset), case)
 
     def prepare(self) -> None:
-        """Do now what takes long, so that the first case that somebody looks at is there at once."""
+        """Find where the rows of the file begin."""
         if not self.problem:
             self._index  # noqa: B018 - it is kept
 

@@ -61,6 +61,10 @@ class GradedRows:
         except (OSError, IndexError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise BadInput(f"the grades of {self.run.label} have changed", "Load the page again.") from None
 
+    def prepare(self) -> None:
+        """Find where each line of the grades begins."""
+        self._lines  # noqa: B018 - it is kept
+
     @cached_property
     def _lines(self) -> list[int]:
         """Where each line of the grades begins."""

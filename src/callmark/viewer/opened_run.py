@@ -4,6 +4,7 @@ The numbers over all grades follow, then what takes longer: readings and trials.
 is asked.
 """
 
+from contextlib import suppress
 from threading import Condition, Thread
 from typing import Any
 
@@ -16,6 +17,7 @@ from callmark.viewer.graded_rows import GradedRows
 from callmark.viewer.page_data import case_data, message_data, run_data
 
 _FIRST, _STEP = 500, 5000  # rows that are there together: a screen of them at first
+_SOON = 20_000  # rows before which nothing else is done
 _FEW = 5000  # rows of which everything is worked out in one go
 _PATIENCE = 0.15  # seconds that somebody waits for numbers before they are told to come again
 
@@ -34,6 +36,7 @@ class OpenedRun:
         self._all_there = False
         self._summary: Summary | None = None
         self._ready = False
+        self._problem = ""
         self._error: BadInput | None = None
         self._closed = False
         Thread(target=self._read, name=f"reading {name}", daemon=True).start()
@@ -47,9 +50,11 @@ class OpenedRun:
         with self._changed:
             self._changed.wait_for(lambda: self._ready or self._error, timeout=_PATIENCE)
             self._raise_error()
-            summary, ready = self._summary, self._ready
+            summary, ready, problem = self._summary, self._ready, self._problem
         columns = self._rows.columns
-        return run_data(self.name, self.run.info, summary, names=columns.names(), trials=columns.trials, ready=ready)
+        return run_data(
+            self.name, self.run.info, summary, names=columns.names(), trials=columns.trials, ready=ready, problem=problem
+        )  # fmt: skip
 
     def rows_data(self, start: int, most: int) -> dict[str, Any]:
         """So many rows from `start` on; fewer where there are no more."""
@@ -106,31 +111,45 @@ class OpenedRun:
         try:
             tally = Tally(counted=self.run.counted, ignore=self.run.info.settings.ignore)
             waiting: list[Graded] = []
-            for grade in self._rows.read():
+            count = 0
+            for count, grade in enumerate(self._rows.read(), 1):
                 waiting.append(grade)
-                if len(waiting) == (_STEP if self._there else _FIRST):
-                    self._say(there=self._there + len(waiting))
-                    for one in waiting:
-                        tally.add(one)
-                    waiting.clear()
+                if count == _FIRST or count % _STEP == 0:
+                    self._say(there=count)
+                    if count >= _SOON:
+                        _add(tally, waiting)
                     if self._closed:
-                        return
-            self._say(there=self._there + len(waiting), all_there=True)
-            if self._there > _FEW:
-                for one in waiting:
-                    tally.add(one)
+                        raise BadInput(f"{self.name} has changed, or others were asked for since", "Load the page again.")
+            self._say(there=count, all_there=True)
+            if count > _FEW:
+                _add(tally, waiting)
                 self._say(summary=tally.summary())
+            else:
+                self._say(problem=self._cases.problem)
             if not self._closed:
                 self._say(summary=self.run.summary(), ready=True)
-            if self._there > _FEW and not self._closed:
-                self._cases.prepare()
+            if count > _FEW and not self._closed:
+                self._prepare()
         except BadInput as error:
             self._say(error=error)
         except Exception as error:  # whoever waits has to be told, whatever it is
             self._say(error=BadInput(f"the grades of {self.name} cannot be shown ({type(error).__name__}: {error})"))
+
+    def _prepare(self) -> None:
+        """Do now what takes long in a large run, so that the first case that somebody looks at is there at once."""
+        with suppress(BadInput, OSError):  # then whoever looks at a case is told
+            self._rows.prepare()
+            self._say(problem=self._cases.problem)
+            self._cases.prepare()
 
     def _say(self, **known: Any) -> None:
         with self._changed:
             for name, value in known.items():
                 setattr(self, f"_{name}", value)
             self._changed.notify_all()
+
+
+def _add(tally: Tally, grades: list[Graded]) -> None:
+    for grade in grades:
+        tally.add(grade)
+    grades.clear()

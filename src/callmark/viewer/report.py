@@ -6,7 +6,6 @@ left out. Memory grows with the rows of the table and with that size, not with t
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, groupby
-from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -55,8 +54,11 @@ def report_data(runs: Sequence[Run], inside: "Inside") -> Iterator[bytes]:
     yield b'],"rows":{'
     for place, one in enumerate(read):
         yield b"," * (place > 0) + _encode(one.name) + b":" + one.rows_json()
-    for _, group in groupby(sorted(read, key=attrgetter("cases.stamp")), key=attrgetter("cases.stamp")):
-        inside.add(list(group))
+    by_dataset: dict[object, list[_Read]] = {}
+    for one in read:
+        by_dataset.setdefault(one.cases.told_by, []).append(one)
+    for group in by_dataset.values():
+        inside.add(group)
     yield b'},"cases":{'
     for place, one in enumerate(read):
         yield b"," * (place > 0) + _encode(one.name) + b":{"
@@ -80,9 +82,16 @@ def _comparison(runs: Sequence[Run], names: Sequence[str]) -> tuple[dict[str, An
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
-    """What the runs are called on the page: by their folders, by all of the path where two folders have the same name."""
-    names = [scrub(run.folder.path.resolve().name) for run in runs]
-    return names if len(set(names)) == len(names) else [scrub(str(run.folder.path.resolve())) for run in runs]
+    """What the runs are called on the page: by their folders, those of one name told apart by numbers."""
+    names: list[str] = []
+    for run in runs:
+        own = name = scrub(run.folder.path.resolve().name)
+        number = 1
+        while name in names:
+            number += 1
+            name = f"{own} ({number})"
+        names.append(name)
+    return names
 
 
 class _Read:

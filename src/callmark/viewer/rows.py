@@ -101,7 +101,8 @@ class Columns:
 
     def row_of(self, case: str, trial: int) -> int | None:
         """Where the row of a case, by its id as the page has it, and trial stands; the last, where there are several."""
-        return next((at for at in range(len(self) - 1, -1, -1) if self._rows[at][0] == case and self._rows[at][1] == trial), None)
+        found = [at for at, row in enumerate(self._rows) if row[0] == case and row[1] == trial]
+        return found[-1] if found else None
 
     def chunk(self, start: int, stop: int) -> dict[str, Any]:
         """The rows from `start` up to `stop`, without saying how many there are in all."""

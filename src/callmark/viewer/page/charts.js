@@ -28,9 +28,9 @@ export function columns(entries, { toggle, label }) {
     const drawing = svg("svg", { viewBox: "0 0 10 100", preserveAspectRatio: "none", "aria-hidden": "true" },
       svg("rect", { class: "rail", width: 10, height: 100 }),
       svg("rect", { class: "bar-fill", y: 100 - 100 * entry.value, width: 10, height: 100 * entry.value }));
-    const inside = [drawing, el("span", { class: "column-number" }, entry.beside), el("span", { class: "column-name" }, entry.label)];
+    const inside = [drawing, el("span", { class: "column-number", "aria-hidden": "true" }, entry.beside), el("span", { class: "column-name", "aria-hidden": "true" }, entry.label), el("span", { class: "unseen" }, entry.title)];
     if (!entry.patch) return el("div", { class: "column quiet" }, inside);
-    const mark = standingFor(entry.patch, toggle, el("button", { type: "button", class: "column", title: entry.title, "aria-label": entry.title }, inside));
+    const mark = standingFor(entry.patch, toggle, el("button", { type: "button", class: "column", title: entry.title }, inside));
     marks.push(mark);
     return mark;
   });

@@ -55,8 +55,8 @@ export function chips(state, change, clear) {
   if (!set.length) return [];
   const made = set.map((key) => {
     const [name, value] = SAID[key](state[key]);
-    return el("button", { type: "button", class: "chip", "data-key": `chip ${key}`, "aria-label": `Take off the filter ${name} ${visible(value)}`, onclick: () => change({ [key]: "" }) },
-      el("span", { class: "chip-name" }, name), el("bdi", {}, cut(visible(value), 60)), el("span", { class: "chip-x", "aria-hidden": "true" }, "×"));
+    return el("button", { type: "button", class: "chip", "data-key": `chip ${key}`, onclick: () => change({ [key]: "" }) },
+      el("span", { class: "chip-name" }, name), el("bdi", {}, cut(visible(value), 60)), el("span", { class: "chip-x", "aria-hidden": "true" }, "×"), el("span", { class: "unseen" }, "take this filter off"));
   });
   return [...made, set.length > 1 ? el("button", { type: "button", class: "quiet-button", "data-key": "chip all", onclick: clear }, "clear all") : null];
 }

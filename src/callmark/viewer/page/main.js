@@ -52,7 +52,7 @@ function draw() {
   store.watched = !state.run;
   const labels = new Map((store.list ?? []).map(({ name, label }) => [name, label]));
   drawNotices();
-  for (const [id, shown] of [["list", !state.run], ["overview", state.run && !state.case], ["work", state.run], ["skip", state.run]]) at(id).hidden = !shown;
+  for (const [id, shown] of [["list", !state.run], ["overview", state.run && !state.case], ["work", state.run], ["skip", state.run], ["title", state.run]]) at(id).hidden = !shown;
   document.body.classList.toggle("case-open", Boolean(state.run && state.case));
   if (!state.run) {
     document.title = "Runs · callmark";

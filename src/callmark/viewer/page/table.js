@@ -11,7 +11,7 @@ const CARD = 76; // height of a row that stands in two lines
 const CARD_WIDTH = 760; // below which it does
 const SPARE = 8; // rows drawn beyond what is seen, either way
 const TALLEST = 8_000_000; // pixels; browsers lose what lies far below, so longer lists are scrolled in larger steps
-const PRINTED = 200;
+const PRINTED = 100; // rows on paper
 
 const HEADS = [["score", "score"], ["case", "file"], ["called", "made"], ["expected", "expected"], ["why", "fault"], ["change", "change"], ["time", "seconds"]];
 
@@ -26,7 +26,7 @@ export class CaseTable {
     this.seen = 760; // until it is measured
     this.body = el("div", { class: "rows", role: "rowgroup" });
     this.heads = HEADS.map(([name, key]) => el("span", { class: `cell-${name}`, role: "columnheader" }, el("button", { type: "button", "data-key": `sort ${key}`, onclick: () => sort(key) }, name)));
-    this.head = el("div", { class: "row-head", role: "row" }, el("span", { class: "cell-mark", role: "columnheader", "aria-label": "right or wrong" }), this.heads);
+    this.head = el("div", { class: "row-head", role: "row" }, el("span", { class: "cell-mark", role: "columnheader" }, el("span", { class: "unseen" }, "right or wrong")), this.heads);
     this.space = el("div", { class: "row-space", role: "presentation" }, this.body);
     this.scroller = el("div", { class: "row-scroll", role: "presentation", onscroll: () => this.scrolled() }, this.space);
     this.box = el("div", { class: "grid", role: "grid", "aria-label": "Cases", onclick: (event) => this.clicked(event), onkeydown: (event) => this.pressed(event) }, el("div", { role: "rowgroup" }, this.head), this.scroller);

@@ -3,7 +3,7 @@
 
 import { el } from "./dom.js";
 import { folded, highlight, unmark } from "./fold.js";
-import { callCode, counted, prose, visible } from "./text.js";
+import { callCode, counted, cut, prose, visible } from "./text.js";
 
 const LONG = { system: 240, developer: 240, tool: 480 }; // characters of a message that are shown at first
 const LONG_OTHERWISE = 1200;
@@ -67,7 +67,7 @@ function decision(one) {
   return el("li", { class: "decision", tabindex: -1, "data-message": "decision" },
     el("span", { class: "role" }, "◆ the decision"),
     el("div", { class: "made-call" }, el("span", { class: "call-word" }, "expected"), el("div", {}, calls(one.expected, "no call"))),
-    el("div", { class: "made-call" }, el("span", { class: "call-word" }, "called"), el("div", {}, one.error ? prose(one.error, "span", { class: "odd" }) : calls(one.made, "no call"))));
+    el("div", { class: "made-call" }, el("span", { class: "call-word" }, "called"), el("div", {}, one.error ? prose(cut(one.error, 300), "span", { class: "odd" }) : calls(one.made, "no call"))));
 }
 
 function point(box, messages, at, value) {

@@ -2,22 +2,21 @@
 
 import { el } from "./dom.js";
 
-const BIDI = {
+const CONTROLS = "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US".split(" ");
+const UNSEEN_NAMES = {
   "\u061c": "ALM", "\u200e": "LRM", "\u200f": "RLM", "\u202a": "LRE", "\u202b": "RLE", "\u202c": "PDF", "\u202d": "LRO",
   "\u202e": "RLO", "\u2066": "LRI", "\u2067": "RLI", "\u2068": "FSI", "\u2069": "PDI", "\u200b": "ZWSP", "\u200c": "ZWNJ",
-  "\u200d": "ZWJ", "\u2060": "WJ", "\ufeff": "BOM", "\u2028": "LS", "\u2029": "PS", "\u00ad": "SHY",
+  "\u200d": "ZWJ", "\u2060": "WJ", "\ufeff": "BOM", "\u2028": "LS", "\u2029": "PS", "\u00ad": "SHY", "\u007f": "DEL",
 };
 // What would steer, hide or reorder text. A joiner inside an emoji stays, it only draws one picture out of several.
 const UNSEEN =
-  /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}\ud800-\udfff]|(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])\u200d/gu;
+  /\r(?!\n)|[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}\ud800-\udfff]|(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])\u200d/gu;
 
-// The text with every character that cannot be seen written out (␛, ⟪RLO⟫, ⟪U+E0041⟫). Line breaks and tabs stay.
+// The text with every character that cannot be seen written out (⟪ESC⟫, ⟪RLO⟫, ⟪U+E0041⟫). Line breaks and tabs stay.
 export function visible(text) {
   return String(text ?? "").replace(UNSEEN, (found) => {
-    const code = found.codePointAt(0);
-    if (code < 0x20) return String.fromCodePoint(0x2400 + code);
-    if (code === 0x7f) return "␡";
-    return `⟪${BIDI[found] ?? `U+${code.toString(16).toUpperCase().padStart(4, "0")}`}⟫`;
+    const number = found.codePointAt(0);
+    return `⟪${CONTROLS[number] ?? UNSEEN_NAMES[found] ?? `U+${number.toString(16).toUpperCase().padStart(4, "0")}`}⟫`;
   });
 }
 
