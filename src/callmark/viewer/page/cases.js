@@ -180,7 +180,11 @@ export class Cases {
     if (column === "file") return new Float64Array(this.count).map((_, at) => at);
     if (column === "expected") return ranked(this.tool, tools, this.count);
     if (column === "made") return ranked(this.made_tool, tools, this.count);
-    return ranked(this.faults.map((kinds) => kinds[0] ?? -1), faults, this.count);
+    return ranked(
+      this.faults.map((kinds) => kinds[0] ?? -1),
+      faults,
+      this.count,
+    );
   }
 }
 

@@ -41,7 +41,7 @@ function common(a, b) {
     }
   }
   const found = { a: new Set(), b: new Set() };
-  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
     if (a[i] === b[j]) {
       found.a.add(i++);
       found.b.add(j++);

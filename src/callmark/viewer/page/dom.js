@@ -32,7 +32,7 @@ export function redraw(box, ...children) {
   if (held) byKey(box, held)?.focus({ preventScroll: true });
 }
 
-export function byKey(box, key) {
+function byKey(box, key) {
   return box.querySelector(`[data-key="${CSS.escape(key)}"]`);
 }
 

@@ -19,7 +19,12 @@ export function folded(text, most, { tag = "div", attributes = {} } = {}) {
     body.replaceChildren(visible(text.slice(0, shown)), shown < text.length ? "…" : "");
     const left = text.length - shown;
     const full = shown >= Math.min(text.length, MOST_SHOWN);
-    more.textContent = shown === most ? `show ${left > STEP ? "more of" : "all"} ${text.length.toLocaleString("en")} characters` : full ? "fold" : `show more, ${left.toLocaleString("en")} characters are left`;
+    more.textContent =
+      shown === most
+        ? `show ${left > STEP ? "more of" : "all"} ${text.length.toLocaleString("en")} characters`
+        : full
+          ? "fold"
+          : `show more, ${left.toLocaleString("en")} characters are left`;
     more.setAttribute("aria-expanded", String(shown > most));
   };
   const unfold = (to) => {
@@ -38,7 +43,8 @@ export function folded(text, most, { tag = "div", attributes = {} } = {}) {
 export function highlight(box, whole, sought) {
   const written = visible(sought);
   const at = sought ? whole.indexOf(sought) : -1;
-  if (at >= 0) for (const part of box.querySelectorAll(".folded")) part.dispatchEvent(new CustomEvent("reveal", { detail: at + sought.length }));
+  if (at >= 0)
+    for (const part of box.querySelectorAll(".folded")) part.dispatchEvent(new CustomEvent("reveal", { detail: at + sought.length }));
   const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node && written; node = walker.nextNode()) {
     const place = node.data.indexOf(written);

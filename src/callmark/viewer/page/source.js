@@ -16,7 +16,8 @@ function reported(data) {
     leftOut: data.left_out?.conversations || data.left_out?.cases ? data.left_out : null,
     comparison: data.comparison ?? null,
     runs: async () => ({ runs: data.runs.map(listed), ready: true }),
-    run: async (name) => named(name) ?? refuse(`There is no run called ${name} in this report.`),
+    run: async (name) =>
+      named(name) ?? refuse(`There is no run called ${name} in this report. Its runs are listed under “callmark”, at the top.`),
     rows: async (name, from) => (from ? { ...data.rows[name], from, id: [] } : data.rows[name]),
     compare: async () => data.comparison,
     case: async (name, id, trial) => {
@@ -37,7 +38,13 @@ function served() {
     const answer = await fetch(`/api/${path}?${new URLSearchParams(query)}`, { headers: { "X-Callmark-Token": token }, cache: "no-store" });
     if (answer.ok) return answer.json();
     const said = await answer.json().catch(() => ({}));
-    return refuse(said.error ? [said.error, said.hint].filter(Boolean).join(" ") : (answer.status === 403 ? "This page may not read the runs any more. Open the address that `callmark view` printed." : `The viewer answered ${answer.status}.`));
+    return refuse(
+      said.error
+        ? [said.error, said.hint].filter(Boolean).join(" ")
+        : answer.status === 403
+          ? "This page may not read the runs any more. Open the address that `callmark view` printed."
+          : `The viewer answered ${answer.status}.`,
+    );
   };
   return {
     live: true,
@@ -45,22 +52,37 @@ function served() {
     comparison: null,
     runs: () => ask("runs"),
     run: (name) => ask("run", [["name", name]]),
-    rows: (name, from) => ask("rows", [["name", name], ["from", from], ["most", from ? CHUNK : FIRST]]),
-    compare: (names) => ask("compare", names.map((name) => ["name", name])),
-    case: (name, id, trial) => ask("case", [["name", name], ["id", id], ["trial", trial]]),
+    rows: (name, from) =>
+      ask("rows", [
+        ["name", name],
+        ["from", from],
+        ["most", from ? CHUNK : FIRST],
+      ]),
+    compare: (names) =>
+      ask(
+        "compare",
+        names.map((name) => ["name", name]),
+      ),
+    case: (name, id, trial) =>
+      ask("case", [
+        ["name", name],
+        ["id", id],
+        ["trial", trial],
+      ]),
   };
 }
 
-// The token stays out of the address, so that a copied address does not carry it.
+// The token stays out of the address, so that a copied address does not carry it. It is kept for all tabs of this browser, so that a copied
+// address opens in another one; it is of no use once the viewer has ended.
 function takeToken() {
   const address = new URL(location.href);
   const given = address.searchParams.get("token");
   if (given) {
-    sessionStorage.setItem("callmark-token", given);
+    localStorage.setItem("callmark-token", given);
     address.searchParams.delete("token");
     history.replaceState(null, "", address);
   }
-  return sessionStorage.getItem("callmark-token") ?? "";
+  return localStorage.getItem("callmark-token") ?? "";
 }
 
 function refuse(sentence) {

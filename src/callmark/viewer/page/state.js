@@ -25,7 +25,7 @@ export function cleared() {
   return Object.fromEntries([...FILTERS, "q"].map((key) => [key, ""]));
 }
 
-// The runs that are looked at together, the baseline first.
+// The runs that are looked at together, the baseline first; the others in an order that does not depend on whose answers are shown.
 export function compared(state) {
-  return state.base ? [...new Set([state.base, state.run, ...state.also])] : [state.run];
+  return state.base ? [...new Set([state.base, ...[state.run, ...state.also].sort()])] : [state.run];
 }

@@ -42,14 +42,17 @@ export class Store {
     }
   }
 
+  // Comes back with false where there are fewer rows than are known: then they are others, and have to be read anew.
   async readRows(one, cases) {
-    for (let next = cases.count; next !== null && next !== undefined; ) {
+    for (let next = cases.count; next !== null && next !== undefined;) {
       const rows = await this.source.rows(one.name, next);
+      if (rows.total < cases.count) return false;
       cases.append(rows);
       next = rows.next;
       // One look at the first rows; drawing a table that still grows would only hold the rest up.
       if (next !== null && cases.count === rows.id.length && cases === one.cases) this.changed();
     }
+    return true;
   }
 
   again(one) {
@@ -62,9 +65,12 @@ export class Store {
     try {
       const run = await this.source.run(one.name);
       const ended = one.run.status === "running" && run.status !== "running";
-      const cases = ended ? new Cases(run) : one.cases;
+      let cases = ended ? new Cases(run) : one.cases;
       cases.run = { ...run, names: cases.run.names };
-      if (ended || run.status === "running") await this.readRows(one, cases);
+      if ((ended || run.status === "running") && !(await this.readRows(one, cases))) {
+        cases = new Cases(run);
+        await this.readRows(one, cases);
+      }
       if (ended) this.comparisons.clear();
       Object.assign(one, { run, cases, error: "" });
     } catch (problem) {
@@ -79,10 +85,13 @@ export class Store {
     const key = JSON.stringify(names);
     if (!this.comparisons.has(key)) {
       this.comparisons.set(key, null);
-      this.source.compare(names).then((found) => {
-        this.comparisons.set(key, found);
-        this.changed();
-      }, (problem) => this.tell(problem));
+      this.source.compare(names).then(
+        (found) => {
+          this.comparisons.set(key, found);
+          this.changed();
+        },
+        (problem) => this.tell(problem),
+      );
     }
     return this.comparisons.get(key);
   }

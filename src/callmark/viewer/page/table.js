@@ -13,7 +13,15 @@ const SPARE = 8; // rows drawn beyond what is seen, either way
 const TALLEST = 8_000_000; // pixels; browsers lose what lies far below, so longer lists are scrolled in larger steps
 const PRINTED = 100; // rows on paper
 
-const HEADS = [["score", "score"], ["case", "file"], ["called", "made"], ["expected", "expected"], ["why", "fault"], ["change", "change"], ["time", "seconds"]];
+const HEADS = [
+  ["score", "score"],
+  ["case", "file"],
+  ["called", "made"],
+  ["expected", "expected"],
+  ["why", "fault"],
+  ["change", "change"],
+  ["time", "seconds"],
+];
 
 export class CaseTable {
   constructor({ open, sort }) {
@@ -25,14 +33,36 @@ export class CaseTable {
     this.height = ROW;
     this.seen = 760; // until it is measured
     this.body = el("div", { class: "rows", role: "rowgroup" });
-    this.heads = HEADS.map(([name, key]) => el("span", { class: `cell-${name}`, role: "columnheader" }, el("button", { type: "button", "data-key": `sort ${key}`, onclick: () => sort(key) }, name)));
-    this.head = el("div", { class: "row-head", role: "row" }, el("span", { class: "cell-mark", role: "columnheader" }, el("span", { class: "unseen" }, "right or wrong")), this.heads);
+    this.heads = HEADS.map(([name, key]) =>
+      el(
+        "span",
+        { class: `cell-${name}`, role: "columnheader" },
+        el("button", { type: "button", "data-key": `sort ${key}`, onclick: () => sort(key) }, name),
+      ),
+    );
+    this.head = el(
+      "div",
+      { class: "row-head", role: "row" },
+      el("span", { class: "cell-mark", role: "columnheader" }, el("span", { class: "unseen" }, "right or wrong")),
+      this.heads,
+    );
     this.space = el("div", { class: "row-space", role: "presentation" }, this.body);
     this.scroller = el("div", { class: "row-scroll", role: "presentation", onscroll: () => this.scrolled() }, this.space);
-    this.box = el("div", { class: "grid", role: "grid", "aria-label": "Cases", onclick: (event) => this.clicked(event), onkeydown: (event) => this.pressed(event) }, el("div", { role: "rowgroup" }, this.head), this.scroller);
+    this.box = el(
+      "div",
+      {
+        class: "grid",
+        role: "grid",
+        "aria-label": "Cases",
+        onclick: (event) => this.clicked(event),
+        onkeydown: (event) => this.pressed(event),
+      },
+      el("div", { role: "rowgroup" }, this.head),
+      this.scroller,
+    );
     new ResizeObserver(() => this.measure()).observe(this.scroller);
-    addEventListener("beforeprint", () => this.draw(PRINTED));
-    addEventListener("afterprint", () => this.draw());
+    addEventListener("beforeprint", () => this.print(true));
+    addEventListener("afterprint", () => this.print(false));
   }
 
   // `fresh` rows are others than before, so they are shown from the top.
@@ -94,14 +124,21 @@ export class CaseTable {
     this.scroller.scrollTop = this.full <= TALLEST ? pixels : (pixels / Math.max(1, this.full - this.seen)) * (this.tall - this.seen);
   }
 
-  draw(printed = 0) {
+  print(printing) {
+    this.printing = printing;
+    this.draw();
+  }
+
+  draw() {
     if (!this.cases) return;
     const top = this.top;
     this.drawnAt = top;
-    const first = printed ? 0 : Math.max(0, Math.floor(top / this.height) - SPARE);
-    const last = printed ? Math.min(printed, this.rows.length) : Math.min(this.rows.length, Math.ceil((top + this.seen) / this.height) + SPARE);
+    const first = this.printing ? 0 : Math.max(0, Math.floor(top / this.height) - SPARE);
+    const last = this.printing
+      ? Math.min(PRINTED, this.rows.length)
+      : Math.min(this.rows.length, Math.ceil((top + this.seen) / this.height) + SPARE);
     const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.row : null;
-    this.body.style.setProperty("transform", printed ? "none" : `translateY(${Math.round(first * this.height - (top - this.scroller.scrollTop))}px)`);
+    this.body.style.setProperty("transform", `translateY(${Math.round(first * this.height - (top - this.scroller.scrollTop))}px)`);
     this.body.replaceChildren(...Array.from({ length: Math.max(0, last - first) }, (_, step) => this.row(first + step)));
     if (focused) this.body.querySelector(`[data-row="${focused}"]`)?.focus({ preventScroll: true });
   }
@@ -113,19 +150,62 @@ export class CaseTable {
     const failed = Number.isNaN(cases.score[at]);
     const [tone, sign, word] = failed ? ["error", "!", "error"] : passed === 1 ? ["right", "✓", "right"] : ["wrong", "✗", "wrong"];
     const faults = [...new Set(cases.faults[at])].map((kind) => words(cases.run.names.faults[kind]));
-    const why = failed ? cases.error[at] : [faults.slice(0, 2).join(", ") + (faults.length > 2 ? ` +${faults.length - 2}` : ""), cases.origins[at] === "elsewhere" ? "taken from elsewhere" : cases.origins[at]].filter(Boolean).join(" · ");
+    const why = failed
+      ? cases.error[at]
+      : [
+          faults.slice(0, 2).join(", ") + (faults.length > 2 ? ` +${faults.length - 2}` : ""),
+          cases.origins[at] === "elsewhere" ? "taken from elsewhere" : cases.origins[at],
+        ]
+          .filter(Boolean)
+          .join(" · ");
     const same = passed === 1 && (cases.expected[at] === cases.made[at] || cases.run.what === "scenarios");
     const change = CHANGES[cases.change[at]];
-    const [expected, made] = passed === 1 ? [[[cases.expected[at], false]], [[cases.made[at], false]]] : inside(cases.expected[at], cases.made[at]);
-    return el("div", { class: `row ${tone}`, role: "row", tabindex: place === this.current ? 0 : -1, "aria-rowindex": place + 2, "aria-selected": String(at === this.opened), "data-row": place },
-      el("span", { class: "cell-mark", role: "gridcell" }, el("span", { class: "sign", title: word, role: "img", "aria-label": word }, sign)),
+    const [expected, made] =
+      passed === 1 ? [[[cases.expected[at], false]], [[cases.made[at], false]]] : inside(cases.expected[at], cases.made[at]);
+    return el(
+      "div",
+      {
+        class: `row ${tone}`,
+        role: "row",
+        tabindex: place === this.current ? 0 : -1,
+        "aria-rowindex": place + 2,
+        "aria-selected": String(at === this.opened),
+        "data-row": place,
+      },
+      el(
+        "span",
+        { class: "cell-mark", role: "gridcell" },
+        el("span", { class: "sign", title: word, role: "img", "aria-label": word }, sign),
+      ),
       el("span", { class: "cell-score", role: "gridcell" }, failed ? "" : number(cases.score[at])),
-      el("span", { class: "cell-case", role: "gridcell" }, prose(cases.place(at), "span", { title: visible(cases.id[at]) }), this.trials ? el("small", {}, ` trial ${cases.trial[at] + 1}`) : null),
-      el("span", { class: "cell-called", role: "gridcell" }, cases.made[at] ? marked(made, "wrong") : el("span", { class: "none" }, failed ? "—" : "— no call")),
-      el("span", { class: "cell-expected", role: "gridcell" }, same ? el("span", { class: "none" }, "as expected") : cases.expected[at] ? marked(expected, "right") : el("span", { class: "none" }, "no call")),
+      el(
+        "span",
+        { class: "cell-case", role: "gridcell" },
+        prose(cases.place(at), "span", { title: visible(cases.id[at]) }),
+        this.trials ? el("small", {}, ` trial ${cases.trial[at] + 1}`) : null,
+      ),
+      el(
+        "span",
+        { class: "cell-called", role: "gridcell" },
+        cases.made[at] ? marked(made, "wrong") : el("span", { class: "none" }, failed ? "—" : "— no call"),
+      ),
+      el(
+        "span",
+        { class: "cell-expected", role: "gridcell" },
+        same
+          ? el("span", { class: "none" }, "as expected")
+          : cases.expected[at]
+            ? marked(expected, "right")
+            : el("span", { class: "none" }, "no call"),
+      ),
       el("span", { class: "cell-why", role: "gridcell", title: visible(why) }, prose(why)),
-      el("span", { class: `cell-change ${change === "fixed" ? "right" : change === "broken" ? "wrong" : ""}`, role: "gridcell" }, { fixed: "✗→✓ fixed", broken: "✓→✗ broken" }[change] ?? change),
-      el("span", { class: "cell-time", role: "gridcell" }, seconds(cases.seconds[at])));
+      el(
+        "span",
+        { class: `cell-change ${change === "fixed" ? "right" : change === "broken" ? "wrong" : ""}`, role: "gridcell" },
+        { fixed: "✗→✓ fixed", broken: "✓→✗ broken" }[change] ?? change,
+      ),
+      el("span", { class: "cell-time", role: "gridcell" }, seconds(cases.seconds[at])),
+    );
   }
 
   clicked(event) {
@@ -183,6 +263,10 @@ function inside(expected, made) {
   return differences(expected, made);
 }
 
-export function marked(pieces, tone) {
-  return el("code", { dir: "ltr" }, pieces.map(([text, differs]) => (differs && text ? el("mark", { class: tone }, visible(text)) : visible(text))));
+function marked(pieces, tone) {
+  return el(
+    "code",
+    { dir: "ltr" },
+    pieces.map(([text, differs]) => (differs && text ? el("mark", { class: tone }, visible(text)) : visible(text))),
+  );
 }

@@ -3,6 +3,7 @@
 
 import { el } from "./dom.js";
 import { folded, highlight, unmark } from "./fold.js";
+import { empty } from "./panels.js";
 import { callCode, counted, cut, prose, visible } from "./text.js";
 
 const LONG = { system: 240, developer: 240, tool: 480 }; // characters of a message that are shown at first
@@ -12,17 +13,32 @@ const MOST_MESSAGES = 400;
 
 export function talk(one) {
   const recorded = one.messages;
-  if (!recorded) return one.problem ? nothing(visible(one.problem), "") : nothing("This conversation was left out of the report to keep the file small.", "Open the run's folder with `callmark view` to read it.");
+  if (!recorded)
+    return one.problem
+      ? empty(one.problem, "")
+      : empty(
+          "This conversation was left out of the report to keep the file small.",
+          "Open the run's folder with `callmark view` to read it.",
+        );
   // What the model saw: the recording so far, and what stood before the decision besides. What was recorded after it comes last.
   const before = one.upto === null ? recorded : [...recorded.slice(0, one.upto), ...(one.tail ?? [])];
   const messages = [...before, ...recorded.slice(one.upto ?? recorded.length)];
-  if (!messages.length) return nothing(one.upto === null ? "There is no transcript of this conversation." : "The case begins with nothing said.", "");
+  if (!messages.length)
+    return empty(one.upto === null ? "There is no transcript of this conversation." : "The case begins with nothing said.", "");
   const upto = before.length;
   const said = messages.map((message, at) => () => entry(message, at));
   const list = el("ol", { class: "talk" });
   const start = Math.max(0, upto - MOST_MESSAGES);
   if (start) {
-    const earlier = el("li", { class: "earlier" }, el("button", { type: "button", class: "quiet-button", onclick: () => earlier.replaceWith(...said.slice(0, start).map((make) => make())) }, `show ${counted(start, "earlier message")}`));
+    const earlier = el(
+      "li",
+      { class: "earlier" },
+      el(
+        "button",
+        { type: "button", class: "quiet-button", onclick: () => earlier.replaceWith(...said.slice(0, start).map((make) => make())) },
+        `show ${counted(start, "earlier message")}`,
+      ),
+    );
     list.append(earlier);
   }
   list.append(...said.slice(start, upto).map((make) => make()));
@@ -30,26 +46,45 @@ export function talk(one) {
   const rest = said.slice(upto, upto + MOST_MESSAGES);
   const box = el("div", { class: "talk-box" }, list);
   if (rest.length && one.upto !== null) {
-    const after = el("details", { class: "after" }, el("summary", {}, `how it went on in the data, ${counted(messages.length - upto, "message")}`));
-    after.addEventListener("toggle", () => after.open && after.children.length === 1 && after.append(el("ol", { class: "talk", start: upto + 1 }, rest.map((make) => make()))));
+    const after = el(
+      "details",
+      { class: "after" },
+      el("summary", {}, `how it went on in the data, ${counted(messages.length - upto, "message")}`),
+    );
+    after.addEventListener(
+      "toggle",
+      () =>
+        after.open &&
+        after.children.length === 1 &&
+        after.append(
+          el(
+            "ol",
+            { class: "talk", start: upto + 1 },
+            rest.map((make) => make()),
+          ),
+        ),
+    );
     box.append(after);
   }
   box.point = (at, value) => point(box, messages, at, value);
   return box;
 }
 
-function nothing(what, next) {
-  return el("div", { class: "empty" }, el("p", { class: "empty-what" }, what), next ? el("p", {}, next) : null);
-}
-
 function entry(message, at) {
   const long = LONG[message.role] ?? LONG_OTHERWISE;
   const who = message.role === "tool" && message.name ? `tool · ${visible(message.name)}` : visible(message.role);
   const text = message.role === "tool" ? laidOut(message.text) : message.text;
-  return el("li", { class: `message ${["system", "developer", "user", "assistant", "tool"].includes(message.role) ? message.role : "other"}`, "data-message": at, tabindex: -1 },
+  return el(
+    "li",
+    {
+      class: `message ${["system", "developer", "user", "assistant", "tool"].includes(message.role) ? message.role : "other"}`,
+      "data-message": at,
+      tabindex: -1,
+    },
     el("span", { class: "role" }, who, el("span", { class: "message-number" }, String(at))),
     text ? folded(text, long, { attributes: { class: message.role === "tool" ? "said mono" : "said" } }) : null,
-    (message.calls ?? []).map((call) => el("div", { class: "made-call" }, el("span", { class: "call-word" }, "calls"), callCode(call))));
+    (message.calls ?? []).map((call) => el("div", { class: "made-call" }, el("span", { class: "call-word" }, "calls"), callCode(call))),
+  );
 }
 
 // A result in JSON line by line; anything else, and what is too long to be worth it, as it came.
@@ -64,10 +99,18 @@ function laidOut(text) {
 
 function decision(one) {
   const calls = (list, none) => (list.length ? list.map((call) => callCode(call)) : el("span", { class: "none" }, none));
-  return el("li", { class: "decision", tabindex: -1, "data-message": "decision" },
+  return el(
+    "li",
+    { class: "decision", tabindex: -1, "data-message": "decision" },
     el("span", { class: "role" }, "◆ the decision"),
     el("div", { class: "made-call" }, el("span", { class: "call-word" }, "expected"), el("div", {}, calls(one.expected, "no call"))),
-    el("div", { class: "made-call" }, el("span", { class: "call-word" }, "called"), el("div", {}, one.error ? prose(cut(one.error, 300), "span", { class: "odd" }) : calls(one.made, "no call"))));
+    el(
+      "div",
+      { class: "made-call" },
+      el("span", { class: "call-word" }, "called"),
+      el("div", {}, one.error ? prose(cut(one.error, 300), "span", { class: "odd" }) : calls(one.made, "no call")),
+    ),
+  );
 }
 
 function point(box, messages, at, value) {

@@ -6,7 +6,7 @@ const MOST_PLACES = 12;
 const FAR = 2 ** 20; // more than there are names of tools, so that two indexes fit into one number
 
 // One pass over the rows. Errors are counted as such and are part of nothing else.
-export function tally(cases) {
+function tally(cases) {
   const faults = new Map();
   const tools = new Map();
   const types = new Map();
@@ -73,7 +73,7 @@ export function largest(entries, most) {
 }
 
 // How a metric's values are spread, in ten columns from the least to the most a rate can be, or from its own least to most.
-export function spread(values, count) {
+function spread(values, count) {
   let [low, high] = [0, 1];
   for (let at = 0; at < count; at += 1) {
     if (values[at] < low) low = values[at];
@@ -87,8 +87,11 @@ export function spread(values, count) {
 }
 
 // The values below which these shares of them lie; NaN where there are none.
-export function quantiles(values, count, shares) {
-  const known = values.slice(0, count).filter((value) => !Number.isNaN(value)).sort();
+function quantiles(values, count, shares) {
+  const known = values
+    .slice(0, count)
+    .filter((value) => !Number.isNaN(value))
+    .sort();
   return shares.map((share) => known[Math.min(known.length - 1, Math.floor(share * known.length))] ?? NaN);
 }
 
@@ -98,7 +101,9 @@ const done = new WeakMap();
 export function numbersOf(cases) {
   const last = done.get(cases);
   if (last?.count === cases.count) return last;
-  const spreads = new Map(Object.entries({ ...cases.metrics, "": cases.score }).map(([name, values]) => [name, spread(values, cases.count)]));
+  const spreads = new Map(
+    Object.entries({ ...cases.metrics, "": cases.score }).map(([name, values]) => [name, spread(values, cases.count)]),
+  );
   const found = { count: cases.count, known: tally(cases), spreads, times: quantiles(cases.seconds, cases.count, [0.5, 0.95]) };
   done.set(cases, found);
   return found;

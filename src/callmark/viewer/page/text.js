@@ -2,11 +2,31 @@
 
 import { el } from "./dom.js";
 
-const CONTROLS = "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US".split(" ");
+const CONTROLS = "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US".split(
+  " ",
+);
 const UNSEEN_NAMES = {
-  "\u061c": "ALM", "\u200e": "LRM", "\u200f": "RLM", "\u202a": "LRE", "\u202b": "RLE", "\u202c": "PDF", "\u202d": "LRO",
-  "\u202e": "RLO", "\u2066": "LRI", "\u2067": "RLI", "\u2068": "FSI", "\u2069": "PDI", "\u200b": "ZWSP", "\u200c": "ZWNJ",
-  "\u200d": "ZWJ", "\u2060": "WJ", "\ufeff": "BOM", "\u2028": "LS", "\u2029": "PS", "\u00ad": "SHY", "\u007f": "DEL",
+  "\u061c": "ALM",
+  "\u200e": "LRM",
+  "\u200f": "RLM",
+  "\u202a": "LRE",
+  "\u202b": "RLE",
+  "\u202c": "PDF",
+  "\u202d": "LRO",
+  "\u202e": "RLO",
+  "\u2066": "LRI",
+  "\u2067": "RLI",
+  "\u2068": "FSI",
+  "\u2069": "PDI",
+  "\u200b": "ZWSP",
+  "\u200c": "ZWNJ",
+  "\u200d": "ZWJ",
+  "\u2060": "WJ",
+  "\ufeff": "BOM",
+  "\u2028": "LS",
+  "\u2029": "PS",
+  "\u00ad": "SHY",
+  "\u007f": "DEL",
 };
 // What would steer, hide or reorder text. A joiner inside an emoji stays, it only draws one picture out of several.
 const UNSEEN =
@@ -31,7 +51,20 @@ export function code(text, tag = "code", attributes = {}) {
 
 // A name that may break after its joints (`create_support_ticket`).
 export function breakable(name) {
-  return el("span", { dir: "ltr" }, visible(name).split(/(?<=[_.\-/])/).map((part) => [part, el("wbr")]));
+  return el(
+    "span",
+    { dir: "ltr" },
+    visible(name)
+      .split(/(?<=[_.\-/])/)
+      .map((part) => [part, el("wbr")]),
+  );
+}
+
+// A sentence of the page itself: what stands in backticks is code.
+export function sentence(text) {
+  return visible(text)
+    .split("`")
+    .map((part, at) => (at % 2 ? el("code", { dir: "ltr" }, part) : part));
 }
 
 // `.784`, `1`, `0`, `12.5`; an en dash where there is no number. `digits` fixes the decimals of numbers below one.
@@ -97,7 +130,14 @@ export function literal(value, laidOut = false) {
 // A call as code: its name, and each argument on a line of its own once one line would be long. What could not be read stands as it came.
 export function callCode(call) {
   if (!call.arguments) {
-    return el("code", { class: "call", dir: "ltr" }, el("b", {}, visible(call.name)), "(", el("span", { class: "odd" }, visible(cut(call.text || call.malformed || "", 2000))), ")");
+    return el(
+      "code",
+      { class: "call", dir: "ltr" },
+      el("b", {}, visible(call.name)),
+      "(",
+      el("span", { class: "odd" }, visible(cut(call.text || call.malformed || "", 2000))),
+      ")",
+    );
   }
   const entries = Object.entries(call.arguments);
   const written = entries.map(([name, value]) => [visible(name), visible(cut(literal(value), 2000))]);

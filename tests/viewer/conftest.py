@@ -1,0 +1,172 @@
+"""A real browser: Debian's chromium, led by Playwright. Where one of them is missing, its tests are skipped and say what to install.
+
+The browser's own event loop runs in this thread as long as it is open, so it is closed after the tests of this folder.
+"""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pytest
+
+from callmark.running.runs import Run
+from callmark.viewer.report import write_report
+from tests.viewer.shown_runs import desk_run, shop_runs
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, ConsoleMessage, Page
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+
+# Whatever would show that text from data became script: set up before anything of the page runs. Playwright itself needs `eval`; a page that
+# tried it would break its policy.
+WATCH = """
+window.hits = [];
+const told = (what) => (...given) => { window.hits.push(what + ": " + String(given[0]).slice(0, 200)); };
+Object.defineProperty(window, "hit", { set: told("window.hit"), get: () => undefined });
+for (const name of ["alert", "confirm", "prompt", "open"]) window[name] = told(name);
+for (const name of ["write", "writeln"]) document[name] = told("document." + name);
+const make = Document.prototype.createElement;
+Document.prototype.createElement = function (name, ...more) {
+  if (/^(script|iframe|object|embed|link|base|form)$/i.test(name)) told("createElement")(name);
+  return make.call(this, name, ...more);
+};
+for (const name of ["innerHTML", "outerHTML"]) {
+  const { get } = Object.getOwnPropertyDescriptor(Element.prototype, name);
+  Object.defineProperty(Element.prototype, name, { get, set: told(name) });
+}
+Element.prototype.insertAdjacentHTML = told("insertAdjacentHTML");
+addEventListener("securitypolicyviolation", (event) => told("policy")(event.violatedDirective + " " + event.blockedURI), true);
+"""
+
+
+class Opener(Protocol):
+    """Opens an address in a page of its own."""
+
+    def __call__(self, address: str | Path, *, width: int = 1440, height: int = 900, dark: bool = False, wait: str = ...) -> "Page": ...
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator["Browser"]:
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no browser: apt-get install chromium")
+    api = pytest.importorskip("playwright.sync_api", reason="no playwright: pip install -e '.[dev]'")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def opening(browser: "Browser") -> Iterator[Opener]:
+    """Every page is watched: in the end nothing was asked of anybody else, nothing was refused, no script failed and none came from data."""
+    pages: list[tuple[Page, list[str]]] = []
+
+    def open_page(
+        address: str | Path, *, width: int = 1440, height: int = 900, dark: bool = False, wait: str = ".row, .runs, .empty, .notice"
+    ) -> "Page":
+        where = address.as_uri() if isinstance(address, Path) else address
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", reduced_motion="reduce"
+        )
+        context.add_init_script(WATCH)
+        page = context.new_page()
+        pages.append((page, watched(page, where)))
+        page.set_default_timeout(20_000)
+        page.goto(where)
+        page.locator(wait).first.wait_for()
+        return page
+
+    yield open_page
+    for page, seen in pages:
+        seen += page.evaluate("window.hits")
+        page.context.close()
+        assert seen == []
+
+
+@pytest.fixture
+def opened(browser: "Browser") -> Iterator[Opener]:
+    with opening(browser) as open_page:
+        yield open_page
+
+
+@pytest.fixture(scope="module")
+def opened_once(browser: "Browser") -> Iterator[Opener]:
+    """For pages that several tests look at, one after the other."""
+    with opening(browser) as open_page:
+        yield open_page
+
+
+def watched(page: "Page", address: str) -> list[str]:
+    """What a page does that it should not, written down as it happens."""
+    seen: list[str] = []
+    here = address.partition("#")[0].partition("?")[0]
+    own: Callable[[str], bool] = (lambda url: url == here) if here.startswith("file:") else (lambda url: url.startswith(here))
+
+    def said(message: "ConsoleMessage") -> None:
+        if message.type in ("error", "warning"):
+            seen.append(f"{message.type}: {message.text}")
+
+    def dialog(found: Any) -> None:
+        seen.append(f"dialog: {found.message}")
+        found.dismiss()
+
+    page.on("dialog", dialog)
+    page.on("console", said)
+    page.on("pageerror", lambda error: seen.append(f"error: {error}"))
+    page.on("popup", lambda other: seen.append(f"popup: {other.url}"))
+    page.on("download", lambda other: seen.append(f"download: {other.url}"))
+    page.on("request", lambda asked: None if own(asked.url.partition("#")[0]) or asked.url.startswith("data:") else seen.append(asked.url))
+    page.on("framenavigated", lambda frame: None if own(frame.url.partition("#")[0].partition("?")[0]) else seen.append(f"went to {frame.url}"))
+    return seen
+
+
+@contextmanager
+def viewer_process(folder: Path) -> Iterator[str]:
+    """`callmark view` as a process; comes with the address that it prints."""
+    command = [sys.executable, "-m", "callmark", "view", str(folder), "--no-browser", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+@pytest.fixture(scope="package")
+def shop_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return shop_runs(tmp_path_factory.mktemp("shop"))
+
+
+@pytest.fixture(scope="package")
+def base_report(shop_folder: Path) -> Path:
+    return reported(shop_folder / "base")
+
+
+@pytest.fixture(scope="package")
+def both_report(shop_folder: Path) -> Path:
+    return reported(shop_folder / "base", shop_folder / "tuned")
+
+
+@pytest.fixture(scope="package")
+def desk_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return reported(desk_run(tmp_path_factory.mktemp("desk")))
+
+
+@pytest.fixture(scope="package")
+def viewer_address(shop_folder: Path) -> Iterator[str]:
+    with viewer_process(shop_folder) as address:
+        yield address
+
+
+def reported(*runs: Path) -> Path:
+    """The report of these runs, beside their folder."""
+    out = runs[0].parent.parent / f"{'-'.join(run.name for run in runs)}.html"
+    write_report([Run(str(run)) for run in runs], str(out))
+    return out

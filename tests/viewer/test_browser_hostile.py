@@ -1,0 +1,255 @@
+"""Data that would like to be more than text, in every field of a run: nothing runs, nothing is asked for, and the text shows.
+
+Every page is watched for script, dialogs, requests and refusals (`opening` in conftest.py); the text of each field begins with the field's
+name, so that it can be looked for.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="no playwright: pip install -e '.[dev]'")
+
+from playwright.sync_api import Browser, Page, expect
+
+from callmark.grading.suites import Settings
+from callmark.running.graded_run import grade_file
+from tests.rows import assistant, call, result, row, user, write_rows
+from tests.viewer.conftest import Opener, opening, reported, viewer_process, watched
+from tests.viewer.graded import answer, changed, graded
+from tests.viewer.shown_runs import shop_tool
+
+TRICKS = [
+    "<script>window.hit=1</script>",
+    '"><img src=x onerror=window.hit=1>',
+    "javascript:window.hit=1",
+    "</script><script>window.hit=1</script>",
+    "<!--<script>",
+    "<svg/onload=window.hit=1>",
+    "<style>*{display:none!important}</style>",
+    "]]>&lt;img src=x onerror=window.hit=1&gt;",
+    "'\"`${window.hit=1}{{window.hit=1}}",
+    "\x1b[31m\x1b]0;hit\x07\x00",
+    "\u202e\u2066\u200f\u200b",
+    "\u2028\u2029\ufeff",
+    "__proto__",
+]
+PLAIN = [trick for trick in TRICKS if trick.isprintable()]
+WORD = "w" * 1_000_000
+LONGEST_TASK = 1000  # milliseconds; a megabyte that is laid out at once takes longer on a slow machine
+
+
+def decision(trick: str) -> dict[str, Any]:
+    """A case whose every field has it."""
+    tool = f"tool{trick}"
+    talk = [
+        {"role": "system", "content": f"system{trick}"},
+        {"role": "developer", "content": f"developer{trick}"},
+        user(f"user{trick}"),
+        assistant(call(tool, {f"key{trick}": f"said{trick}"}, f"call{trick}"), text=f"assistant{trick}"),
+        result(f"result{trick}", f"call{trick}", name=f"name{trick}"),
+        user(f"again{trick}"),
+    ]
+    expected = call(tool, {f"key{trick}": f"expected{trick}", trick: trick, "nested": {trick: [trick]}})
+    tools = [shop_tool(tool, f"key{trick}"), shop_tool(f"other{trick}")]
+    return {**row(*talk, tools=tools, id=f"id{trick}"), "expected_output": assistant(expected), "group": f"group{trick}"}
+
+
+def decided(trick: str) -> dict[str, Any]:
+    made = call(f"tool{trick}", {f"key{trick}": f"user{trick}", f"extra{trick}": trick})
+    broken = call(f"odd{trick}", "{" + trick)
+    more = {"text": f"text{trick}", "thinking": f"thinking{trick}", "finish": f"finish{trick}"}
+    return answer(f"id{trick}", made, broken, **more)
+
+
+def scenario(trick: str) -> dict[str, Any]:
+    fields = {name: f"{name}{trick}" for name in ("id", "description", "scenarioType", "task_completion_condition", "instructions")}
+    return {**fields, "expected_function_calls": [{"functionName": f"tool{trick}", "arguments": {f"key{trick}": f"expected{trick}"}}]}
+
+
+def held(trick: str) -> dict[str, Any]:
+    made = call(f"tool{trick}", {f"key{trick}": f"made{trick}"})
+    talk = [user(f"user{trick}"), assistant(made, text=f"assistant{trick}"), result(f"result{trick}")]
+    states = {name: {f"table{trick}": {f"row{trick}": {f"column{trick}": f"{name}{trick}"}}} for name in ("expected", "reached")}
+    return answer(f"id{trick}", made, text=f"text{trick}", transcript=talk, ending=f"ending{trick}", states=states)
+
+
+@pytest.fixture(scope="module")
+def hostile_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The runs `decisions`, `others` and `scenarios`, whose own names, models, datasets, metrics and notes are hostile too."""
+    folder = tmp_path_factory.mktemp("hostile")
+    data = write_rows(folder / f'data{TRICKS[1].replace("/", "")}.jsonl', *map(decision, TRICKS), decision(WORD))
+    answers = [*map(decided, TRICKS), decided(WORD)]
+    runs = [
+        graded(folder, data, answers, "decisions"),
+        graded(folder, data, [*answers[:3], *({"case": one["case"], "error": f"error{TRICKS[n]}"} for n, one in enumerate(answers[3:-1], 3))], "others"),
+    ]
+    write_rows(folder / "scenarios.jsonl", *map(scenario, TRICKS), scenario(WORD))
+    write_rows(folder / "held.jsonl", *map(held, TRICKS), held(WORD))
+    settings = Settings(suites=("process", "state", "effort"))
+    talks = grade_file(str(folder / "scenarios.jsonl"), [str(folder / "held.jsonl")], settings, out=str(folder / "runs"), name="scenarios")
+    for number, path in enumerate([*(Path(run.folder.path) for run in runs), Path(talks.folder.path)]):
+        info = json.loads((path / "run.json").read_text())
+        trick = TRICKS[number]
+        more = {"name": f"label{number}{trick}", "made": f"made{trick}", "metrics": [*info["metrics"], f"odd.{trick}", "__proto__"]}
+        asked = {"label": f"model{trick}", "model": {"model": trick}, "questions": 14, "answers": 14, "stopped": f"stopped{trick}"}
+        (path / "run.json").write_text(json.dumps({**info, **more, "asked": asked}))
+        lines = []
+        for line in (path / "grades.jsonl").read_text().rstrip("\n").split("\n"):
+            grade = json.loads(line)
+            name = grade["case"].removeprefix("id")
+            note = {"kind": "policy_violation", "sentence": f"note{name}", "argument": name, "message": 2}
+            numbers = {**grade.get("metrics", {}), f"odd.{trick}": 0.5, "__proto__": 1.0} if grade.get("metrics") else {}
+            lines.append(json.dumps({**grade, "metrics": numbers, "notes": [*grade.get("notes", ()), note]}))
+        (path / "grades.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    return folder / "runs"
+
+
+@pytest.fixture(scope="module", params=["report", "viewer"])
+def page(request: pytest.FixtureRequest, browser: Browser, hostile_runs: Path) -> Iterator[Page]:
+    """All three runs: in a report, and in the viewer."""
+    with opening(browser) as opened:
+        if request.param == "report":
+            yield opened(reported(*(hostile_runs / name for name in ("decisions", "others", "scenarios"))))
+        else:
+            with viewer_process(hostile_runs) as address:
+                yield opened(address)
+
+
+def go(page: Page, wait: str, **state: str) -> None:
+    """To an address, without loading the page again."""
+    page.evaluate("(state) => { location.hash = String(new URLSearchParams(state)); }", state)
+    page.locator(wait).first.wait_for()
+
+
+def shows(page: Page, selector: str, *texts: str) -> None:
+    found = page.locator(selector).first.text_content() or ""
+    for text in texts:
+        assert text in found, (text, found[:3000])
+
+
+def test_the_list_of_runs(page: Page) -> None:
+    go(page, ".runs:visible", nothing="x")
+    shows(page, ".runs", *(f"label{number}{TRICKS[number]}" for number in range(3)), f"data{TRICKS[1]}", f"made{TRICKS[0]}")
+
+
+def test_the_numbers_and_charts_of_a_run(page: Page) -> None:
+    go(page, ".tile:visible", run="decisions")
+    page.locator(".heat").wait_for()
+    shows(page, "#overview", f"odd {TRICKS[0]}", f"tool{TRICKS[0]}", "⟪")
+    assert page.title().startswith(f"label0{TRICKS[0]}")
+    assert page.evaluate("Object.keys(Object.prototype).length + Object.keys(Array.prototype).length") == 0
+    go(page, ".tile:visible", run="others")
+    expect(page.locator("#overview")).to_contain_text(f"error{TRICKS[3]}")
+
+
+def test_every_mark_of_every_chart_filters(page: Page) -> None:
+    for run in ("decisions", "scenarios"):
+        go(page, ".bar:visible", run=run)
+        names = page.locator("#overview [data-key]").evaluate_all("(marks) => marks.map((mark) => mark.dataset.key)")
+        assert len(names) > 10
+        for at, name in enumerate(names):
+            page.locator("#overview [data-key]").nth(at).dispatch_event("click")
+            assert page.locator(".row:visible").count() > 0, name
+            page.locator("#overview [data-key]").nth(at).dispatch_event("click")
+
+
+@pytest.mark.parametrize("trick", TRICKS, ids=ascii)
+def test_a_case_and_its_conversation(page: Page, trick: str) -> None:
+    go(page, ".row:visible", run="decisions")
+    go(page, "#case-title:visible", run="decisions", case=f"id{trick}")
+    text = seen(page, trick)
+    for field in ("system", "developer", "user", "assistant", "result", "again", "tool"):
+        assert text(field) in (page.locator(".case-talk").text_content() or ""), field
+    shows(page, "#case-title", text("id"))
+    page.locator(".case-verdict details:not([open]) > summary").evaluate_all("(all) => all.forEach((one) => one.click())")
+    for field in ("tool", "key", "expected", "user", "extra", "text", "thinking", "finish", "note", "odd"):
+        assert text(field) in (page.locator(".case-verdict").text_content() or ""), field
+
+
+@pytest.mark.parametrize("trick", TRICKS, ids=ascii)
+def test_a_scenario_and_its_transcript(page: Page, trick: str) -> None:
+    go(page, ".row:visible", run="scenarios")
+    go(page, "#case-title:visible", run="scenarios", case=f"id{trick}")
+    text = seen(page, trick)
+    for field in ("user", "assistant", "tool", "made", "result"):
+        assert text(field) in (page.locator(".case-talk").text_content() or ""), field
+    page.locator(".case-verdict details:not([open]) > summary").evaluate_all("(all) => all.forEach((one) => one.click())")
+    for field in ("description", "scenarioType", "task_completion_condition", "instructions", "ending", "table", "row", "column", "reached", "note"):
+        assert text(field) in (page.locator(".case-verdict").text_content() or ""), field
+
+
+def seen(page: Page, trick: str) -> Callable[[str], str]:
+    """How the page should write a field: what cannot be seen stands there by its name."""
+    named = {"\x1b": "ESC", "\x07": "BEL", "\0": "NUL", "\u202e": "RLO", "\u2066": "LRI", "\u200f": "RLM", "\u200b": "ZWSP", "\u2028": "LS"}
+    named |= {"\u2029": "PS", "\ufeff": "BOM"}
+    written = "".join(f"⟪{named[letter]}⟫" if letter in named else letter for letter in trick)
+    return lambda field: f"{field}{written}"
+
+
+def test_the_table_and_its_search(page: Page) -> None:
+    go(page, ".row:visible", run="decisions")
+    for trick in PLAIN:
+        page.get_by_label("Search ids").fill(f"id{trick}")
+        expect(page.locator(".row")).not_to_have_count(0)
+        shows(page, ".row .cell-case", f"id{trick}")
+        shows(page, ".row .cell-called", f"tool{trick}")
+    shows(page, ".chip", PLAIN[-1])
+
+
+def test_runs_compared(page: Page) -> None:
+    go(page, ".forest:visible", run="others", base="decisions")
+    shows(page, "#overview", f"label0{TRICKS[0]}", f"label1{TRICKS[1]}")
+    go(page, "#case-title:visible", run="others", base="decisions", case=f"id{TRICKS[1]}")
+    expect(page.locator(".outcome-word")).to_have_count(2)
+
+
+@pytest.mark.parametrize("trick", PLAIN)
+def test_an_address_that_somebody_else_made(page: Page, trick: str) -> None:
+    page.evaluate("(trick) => { location.hash = ['run', 'base', 'case', 'q', 'tool', 'sort', 'fault', 'whose', 'also'].map((key) => `${key}=${trick}`).join('&'); }", trick)
+    expect(page.locator(".notice, .empty").first).to_be_visible()
+
+
+def test_a_megabyte_word_is_folded_and_holds_nothing_up(page: Page) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.evaluate("window.slow = []; new PerformanceObserver((list) => slow.push(...list.getEntries().map((one) => one.duration))).observe({ type: 'longtask' })")
+    for run in ("decisions", "scenarios"):
+        go(page, ".row:visible", run=run)
+        name = page.evaluate("(document.querySelector('.row') && [...document.querySelectorAll('.row .cell-case span')].map((one) => one.title).find((one) => one.startsWith('idwww'))) || ''")
+        if not name:
+            page.get_by_label("Search ids").fill("idwww")
+            name = page.locator(".row .cell-case span").first.get_attribute("title") or ""
+        go(page, "#case-title:visible", run=run, case=name)
+        shows(page, ".case-talk", "w" * 200)
+        assert len(page.locator("#case").text_content() or "") < 300_000
+        page.get_by_role("button", name=re.compile("show more of")).first.click()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1440
+        page.set_viewport_size({"width": 390, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        page.set_viewport_size({"width": 1440, "height": 900})
+    assert max(page.evaluate("slow"), default=0) < LONGEST_TASK
+
+
+def test_the_listeners_would_notice(browser: Browser, tmp_path: Path) -> None:
+    """What the tests above rely on: a page that does what it should not is seen to."""
+    bad = tmp_path / "bad.html"
+    bad.write_text("<!doctype html><script>window.hit = 1; alert(1); document.body.innerHTML = '<img src=\"http://127.0.0.1:9/x\">'</script><body>")
+    context = browser.new_context()
+    from tests.viewer.conftest import WATCH
+
+    context.add_init_script(WATCH)
+    other = context.new_page()
+    heard = watched(other, bad.as_uri())
+    other.goto(bad.as_uri())
+    other.evaluate("new Image().src = 'http://127.0.0.1:9/x'")
+    other.evaluate("document.createElement('script'); setTimeout(() => { throw new Error('x') })")
+    other.wait_for_timeout(200)
+    hits = " ".join(other.evaluate("window.hits"))
+    assert all(word in hits for word in ("window.hit", "alert", "createElement: script"))
+    assert any(one.startswith("http://127.0.0.1:9") for one in heard)
+    assert any(one.startswith("error") for one in heard)
+    context.close()

@@ -1,0 +1,383 @@
+"""The report in a browser, opened from disk: filters, search, order, cases and their evidence, addresses, keys, colours, narrow, on paper."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="no playwright: pip install -e '.[dev]'")
+
+from playwright.sync_api import Page, expect
+
+from tests.viewer.conftest import Opener
+
+
+def kept(page: Page) -> str:
+    return page.locator("#kept").inner_text()
+
+
+def shown(page: Page) -> list[str]:
+    """The cases in the table, from the top."""
+    return page.locator(".row .cell-case").all_inner_texts()
+
+
+def mark(page: Page, name: str) -> None:
+    """Click what stands for this in a chart."""
+    page.locator(f'#overview [data-key="{name}"]').click()
+
+
+@pytest.fixture(scope="module")
+def base_page(opened_once: Opener, base_report: Path) -> Page:
+    return opened_once(base_report)
+
+
+@pytest.fixture
+def base(base_page: Page) -> Page:
+    """The report of `base` as it opens."""
+    base_page.evaluate("location.hash = 'run=base'; document.activeElement.blur(); scrollTo(0, 0)")
+    expect(base_page.locator("#kept")).to_have_text("36 cases")
+    return base_page
+
+
+def test_the_answer_comes_first(base: Page) -> None:
+    expect(base).to_have_title("base · callmark")
+    first = base.locator(".tile").first
+    expect(first.locator(".tile-number")).to_have_text(".614")
+    expect(first.locator(".tile-interval")).to_have_text(re.compile(r"^\.\d{3}–\.\d{3}$"))
+    expect(base.locator("#counts")).to_have_text("36 cases · 12 conversations · 1 error")
+    assert kept(base) == "36 cases"
+    for title in ("which tool was called instead", "what went wrong", "scores", "weakest tools", "by position", "time to answer"):
+        expect(base.get_by_role("heading", name=title, exact=True)).to_be_visible()
+    expect(base.get_by_text("1× HTTP 503")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    "name, filtered, chips",
+    [
+        ("fault=wrong_value", "8 of 36 cases", ["fault wrong value"]),
+        ("fault=missing_argument", "3 of 36 cases", ["fault missing argument"]),
+        ("tool=get_order&made=get_user", "4 of 36 cases", ["expected get_order", "called get_user"]),
+        ("tool=cancel_order&made=no call", "3 of 36 cases", ["expected cancel_order", "called no call"]),
+        ("tool=cancel_order&made=unknown tool", "1 of 36 cases", ["expected cancel_order", "called unknown tool"]),
+        ("tool=get_user", "12 of 36 cases", ["expected get_user"]),
+        ("score=.5", "11 of 36 cases", ["score .5"]),
+        ("score=error", "1 of 36 cases", ["score error"]),
+        ("place=5", "12 of 36 cases", ["message 5"]),
+        ("time=2–5 s", "12 of 36 cases", ["time 2–5 s"]),
+    ],
+)
+def test_a_click_on_a_chart_filters_the_table_and_a_second_one_takes_it_off(base: Page, name: str, filtered: str, chips: list[str]) -> None:
+    mark(base, name)
+    assert kept(base) == filtered
+    assert len(shown(base)) == int(filtered.split()[0])
+    said = [" ".join(text.replace("×", "").replace("take this filter off", "").split()) for text in base.locator(".chip").all_inner_texts()]
+    assert said == chips
+    expect(base.locator(f'#overview [data-key="{name}"]')).to_have_attribute("aria-pressed", "true")
+    mark(base, name)
+    assert kept(base) == "36 cases"
+    expect(base.locator(".chip")).to_have_count(0)
+    expect(base.locator(f'#overview [data-key="{name}"]')).to_have_attribute("aria-pressed", "false")
+
+
+def test_filters_add_up_and_each_chip_takes_its_own_off(base: Page) -> None:
+    mark(base, "fault=wrong_value")
+    base.get_by_label("Expected tool", exact=True).select_option("get_order")
+    base.get_by_label("Search ids").fill("#w2006")
+    assert shown(base) == ["s6:1"]
+    base.locator(".chip", has_text="search").click()
+    assert kept(base) == "4 of 36 cases"
+    base.locator(".chip", has_text="expected").click()
+    assert kept(base) == "8 of 36 cases"
+    base.get_by_label("Score", exact=True).select_option("right")
+    expect(base.get_by_text("No case fits.")).to_be_visible()
+    base.get_by_role("button", name="Clear the filters").click()
+    assert kept(base) == "36 cases"
+
+
+@pytest.mark.parametrize(
+    "sought, found",
+    [
+        ("s3:", ["s3:1", "s3:3", "s3:5"]),
+        ("DROP_order", ["s11:5"]),
+        ("#w1004 cancel", ["s4:5"]),
+        ("unknown tool", ["s11:5"]),
+        ("503", ["s5:3"]),
+        ("nothing has this", []),
+    ],
+)
+def test_search_looks_at_ids_calls_faults_and_errors(base: Page, sought: str, found: list[str]) -> None:
+    base.get_by_label("Search ids").fill(sought)
+    assert shown(base) == found
+
+
+def test_a_column_sorts_up_down_and_not_at_all(base: Page) -> None:
+    heads = base.locator(".row-head")
+    first = shown(base)
+    heads.get_by_role("button", name="score").click()
+    scores = [text for text in base.locator(".row .cell-score").all_inner_texts() if text]
+    assert scores == sorted(scores, key=float)
+    expect(base.locator(".row").first).to_have_class(re.compile("wrong"))
+    heads.get_by_role("button", name="score").click()
+    expect(heads.locator(".cell-score")).to_have_attribute("aria-sort", "descending")
+    expect(base.locator(".row").first).to_have_class(re.compile("right"))
+    heads.get_by_role("button", name="score").click()
+    assert shown(base) == first
+    heads.get_by_role("button", name="time").click()
+    assert base.locator(".row .cell-time").first.inner_text() == "50 ms"
+
+
+def test_a_case_opens_with_the_evidence(base: Page) -> None:
+    base.get_by_label("Search ids").fill("s8:5")
+    base.locator(".row").click()
+    case = base.get_by_role("article", name="Case")
+    expect(case.locator("#case-title")).to_have_text("s8:5")
+    expect(case.locator(".outcome-word")).to_have_text("✗ wrong.5")
+    row = case.locator(".arguments tbody tr", has_text="order_id")
+    expect(row.locator("mark.right")).to_have_text("1")
+    expect(row.locator("mark.wrong")).to_have_text("2")
+    expect(row.locator("td").nth(1)).to_have_text('"#W2008"')
+    expect(case.locator(".arguments tbody tr", has_text="reason").locator("mark")).to_have_count(0)
+    expect(case.locator(".fault")).to_contain_text('order_id: "#W2008", "#W1008" was expected; it was taken from message 0')
+    assert case.locator(".talk > .message .role").all_inner_texts() == ["user\n0", "assistant\n1", "tool\n2", "assistant\n3", "tool\n4"]
+    expect(case.locator(".decision")).to_contain_text('expectedcancel_order(order_id="#W1008"')
+    case.get_by_text("how it went on in the data, 3 messages").click()
+    expect(case.get_by_text("It is cancelled.")).to_be_visible()
+
+
+def test_a_wrong_value_leads_to_the_message_it_was_taken_from(opened: Opener, base_report: Path) -> None:
+    page = opened(f"{base_report.as_uri()}#run=base&case=s8%3A5", height=420)
+    message = page.locator('.message[data-message="0"]')
+    expect(page.locator(".decision")).to_be_in_viewport()
+    expect(message).not_to_be_in_viewport(ratio=1)
+    page.get_by_role("button", name="show message 0").click()
+    expect(message).to_be_in_viewport(ratio=1)
+    expect(message).to_have_class(re.compile("pointed-at"))
+    expect(message.locator("mark.pointed")).to_have_text("#W2008")
+    expect(message).to_be_focused()
+
+
+@pytest.mark.parametrize("case, sentence", [("s0:3", "stands nowhere in the conversation"), ("s2:5", "Shall I?"), ("s5:3", "HTTP 503"), ("s11:5", "drop_order")])
+def test_other_outcomes_are_told_too(opened: Opener, base_report: Path, case: str, sentence: str) -> None:
+    page = opened(f"{base_report.as_uri()}#run=base&case={case}", wait="#case-title")
+    expect(page.locator(".case-verdict")).to_contain_text(sentence)
+
+
+def test_an_address_brings_back_what_was_seen(opened: Opener, base: Page) -> None:
+    mark(base, "fault=wrong_value")
+    base.locator(".row-head").get_by_role("button", name="case").click()
+    base.get_by_label("Search ids").fill("get_user")
+    base.locator(".row").nth(1).click()
+    expect(base.locator("#case-title")).to_be_visible()
+    other = opened(base.url, wait="#case-title")
+    for page in (base, other):
+        assert page.locator("#case-title").inner_text() == "s4:3"
+        assert shown(page) == ["s0:3", "s4:3", "s8:3"]
+        assert page.locator(".chip").count() == 2
+        assert page.get_by_label("Search ids").input_value() == "get_user"
+        assert page.get_by_label("Fault", exact=True).input_value() == "wrong_value"
+        assert page.locator('.row[aria-selected="true"] .cell-case').inner_text() == "s4:3"
+
+
+def test_back_and_forward_walk_through_what_was_seen(base: Page) -> None:
+    mark(base, "fault=wrong_value")
+    mark(base, "tool=get_user")
+    base.locator(".row").first.click()
+    expect(base.locator("#case-title")).to_have_text("s0:3")
+    base.go_back()
+    expect(base.locator("#case")).to_be_hidden()
+    assert kept(base) == "3 of 36 cases"
+    base.go_back()
+    assert kept(base) == "8 of 36 cases"
+    base.go_back()
+    assert kept(base) == "36 cases"
+    base.go_forward()
+    base.go_forward()
+    base.go_forward()
+    expect(base.locator("#case-title")).to_have_text("s0:3")
+
+
+def test_an_address_that_makes_no_sense_leads_somewhere(opened: Opener, base_report: Path) -> None:
+    page = opened(f"{base_report.as_uri()}#run=base&case=gone&fault=nonsense&sort=%00&nothing=1&trial=x")
+    expect(page.get_by_text("This run has no such case.")).to_be_visible()
+    page.get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="Clear the filters").click()
+    assert kept(page) == "36 cases"
+    assert "no run called nothing" in opened(f"{base_report.as_uri()}#run=nothing").locator(".notice").inner_text()
+
+
+def test_two_runs_are_compared(opened: Opener, both_report: Path) -> None:
+    page = opened(both_report)
+    expect(page.get_by_label("Baseline", exact=True)).to_have_value("base")
+    rows = page.locator(".forest-row")
+    expect(rows.first).to_contain_text(".614 → .957+.343 [+.1")
+    expect(rows.first.locator(".reach")).to_have_count(1)
+    assert page.locator(".part b").all_inner_texts() == ["14", "18", "2", "1"]
+    mark(page, "run=tuned&change=broken")
+    assert shown(page) == ["s3:3", "s7:3"]
+    assert page.locator(".row .cell-change").all_inner_texts() == ["✓→✗ broken", "✓→✗ broken"]
+    page.get_by_role("group", name="Against the baseline").get_by_role("button", name="fixed").click()
+    assert kept(page) == "18 of 36 cases"
+    page.get_by_role("group", name="Against the baseline").get_by_role("button", name="all").click()
+    mark(page, "run=tuned&change=both wrong")
+    page.locator(".row").click()
+    case = page.locator("#case")
+    expect(case.locator(".outcome-word")).to_have_text(["✗ wrong.5base", "✗ wrong.5tuned"])
+    expect(case.locator(".arguments thead")).to_have_text("argumentexpectedbasetuned")
+    expect(page.locator("#overview .tile-change").first).to_have_text("+.343")
+
+
+def test_the_runs_of_a_comparison_can_be_changed(opened: Opener, both_report: Path) -> None:
+    page = opened(both_report)
+    page.get_by_label("Baseline", exact=True).select_option("")
+    expect(page.locator(".forest")).to_have_count(0)
+    page.locator("#head").get_by_label("Run", exact=True).select_option("base")
+    expect(page.locator(".tile-number").first).to_have_text(".614")
+    expect(page.get_by_label("Baseline", exact=True)).to_have_count(0)
+    page.locator("#brand").click()
+    expect(page.get_by_role("heading", name="Runs")).to_be_visible()
+    assert page.locator(".run-name").all_inner_texts() == ["base", "tuned"]
+    for name in ("base", "tuned"):
+        page.get_by_label(f"Compare {name}").check()
+    page.get_by_role("button", name="Compare 2 runs").click()
+    expect(page.locator(".forest")).to_be_visible()
+    assert page.url.endswith("#run=tuned&base=base")
+
+
+def test_everything_can_be_done_by_keys(base: Page) -> None:
+    keys = base.keyboard
+    keys.press("?")
+    expect(base.get_by_role("dialog", name="Keys")).to_be_visible()
+    keys.press("Escape")
+    expect(base.get_by_role("dialog")).to_have_count(0)
+    keys.press("/")
+    expect(base.get_by_label("Search ids")).to_be_focused()
+    keys.type("wrong value")
+    keys.press("Escape")
+    assert kept(base) == "8 of 36 cases"
+    keys.press("j")
+    expect(base.locator(".row").first).to_be_focused()
+    keys.press("j")
+    keys.press("k")
+    keys.press("j")
+    expect(base.locator(".row").nth(1)).to_be_focused()
+    keys.press("Enter")
+    expect(base.locator("#case-title")).to_have_text("s0:3")
+    expect(base.locator("#case-title")).to_be_focused()
+    keys.press("j")
+    expect(base.locator("#case-title")).to_have_text("s3:1")
+    keys.press("k")
+    keys.press("k")
+    expect(base.locator("#case-title")).to_have_text("s0:1")
+    keys.press("Escape")
+    expect(base.locator("#case")).to_be_hidden()
+    expect(base.locator(".row").first).to_be_focused()
+    keys.press("End")
+    expect(base.locator(".row").last).to_be_focused()
+
+
+def test_charts_are_one_stop_each_and_arrows_go_inside(base: Page) -> None:
+    bars = base.locator(".panel", has_text="what went wrong").locator(".bar")
+    bars.first.focus()
+    for _ in range(2):
+        base.keyboard.press("ArrowDown")
+    expect(bars.nth(2)).to_be_focused()
+    base.keyboard.press("Enter")
+    assert kept(base) == "3 of 36 cases"
+    expect(bars.nth(2)).to_be_focused()
+    cell = base.locator('.heat [data-key="tool=get_order&made=get_order"]')
+    cell.focus()
+    base.keyboard.press("ArrowRight")
+    base.keyboard.press(" ")
+    assert "made=get_user" in base.url
+    stops = base.evaluate("[...document.querySelectorAll('.heat, .bars, .columns')].map((box) => box.querySelectorAll('[tabindex=\"0\"]').length)")
+    assert set(stops) == {1}
+
+
+def test_every_control_is_reached_by_tab(opened: Opener, base_report: Path) -> None:
+    base = opened(base_report)
+    reached = []
+    for _ in range(40):
+        base.keyboard.press("Tab")
+        name = base.evaluate("(e => e.id || e.getAttribute('data-key') || e.name || e.className)(document.activeElement)")
+        if name in reached:
+            break
+        reached.append(name)
+    assert reached[:4] == ["skip", "brand", "theme", "help-button"]
+    assert {"search", "tool", "fault", "score", "sort score"} <= set(reached)
+    assert any(name.startswith("row") for name in reached)
+
+
+def test_light_and_dark_differ_and_the_choice_is_kept(opened: Opener, base_report: Path) -> None:
+    paper = "getComputedStyle(document.documentElement).backgroundColor + getComputedStyle(document.documentElement).color"
+    light, dark = opened(base_report), opened(base_report, dark=True)
+    seen = light.evaluate(paper)
+    assert seen != dark.evaluate(paper)
+    dark.get_by_role("button", name="Use light colours").click()
+    assert dark.evaluate(paper) == seen
+    dark.reload()
+    dark.locator(".row").first.wait_for()
+    assert dark.evaluate(paper) == seen
+    dark.get_by_role("button", name="Use dark colours").click()
+    assert dark.evaluate(paper) != seen
+
+
+@pytest.mark.parametrize("width", [390, 768])
+def test_nothing_is_wider_than_a_narrow_screen(opened: Opener, both_report: Path, desk_report: Path, width: int) -> None:
+    wide = "document.documentElement.scrollWidth"
+    page = opened(both_report, width=width)
+    assert page.evaluate(wide) <= width
+    page.get_by_label("Search ids").fill("s8")
+    assert page.evaluate(wide) <= width
+    page.locator(".row").last.click()
+    expect(page.locator("#case-title")).to_have_text("s8:5")
+    assert page.evaluate(wide) <= width
+    page.get_by_role("button", name="Close the case").click()
+    page.locator("#brand").click()
+    expect(page.locator(".runs")).to_be_visible()
+    assert page.evaluate(wide) <= width
+    page.keyboard.press("?")
+    assert page.evaluate(wide) <= width
+    desk = opened(desk_report, width=width)
+    assert desk.evaluate(wide) <= width
+    desk.locator(".row").first.click()
+    expect(desk.locator("#case-title")).to_be_visible()
+    assert desk.evaluate(wide) <= width
+
+
+def test_on_paper_there_are_the_rows_and_no_controls(opened: Opener, base_report: Path) -> None:
+    base = opened(base_report)
+    base.emulate_media(media="print")
+    base.evaluate("dispatchEvent(new Event('beforeprint'))")
+    for hidden in (".filters", ".tools"):
+        expect(base.locator(hidden)).to_be_hidden()
+    expect(base.locator(".row")).to_have_count(36)
+    bottoms = base.evaluate("[...document.querySelectorAll('.row')].map((row) => row.getBoundingClientRect().bottom)")
+    assert bottoms == sorted(set(bottoms))
+    expect(base.locator(".row").last).to_be_visible()
+    assert base.evaluate("getComputedStyle(document.querySelector('.row-scroll')).overflowY") == "visible"
+
+
+def test_conversations_of_scenarios_are_shown(opened: Opener, desk_report: Path) -> None:
+    page = opened(desk_report)
+    expect(page.locator("#counts")).to_contain_text("2 cases")
+    expect(page.get_by_role("heading", name="by scenario type")).to_be_visible()
+    expect(page.get_by_role("heading", name="over 2 trials")).to_be_visible()
+    expect(page.get_by_text("which tool was called instead")).to_have_count(0)
+    mark(page, "type=create_ticket")
+    assert [text.split()[-2:] for text in shown(page)] == [["trial", "1"], ["trial", "2"]]
+    page.locator(".row").first.click()
+    case = page.locator("#case")
+    expect(case.locator(".outcome-word")).to_have_count(2)
+    expect(case.locator(".message.user").first).to_be_visible()
+    assert case.locator(".message.tool").count() > 0
+    verdict = case.locator(".case-verdict")
+    expect(verdict).to_contain_text("policy violation")
+    expect(verdict).to_contain_text("state difference")
+    expect(verdict).to_contain_text("completed")
+    verdict.get_by_text("what was changed in the end").first.click()
+    expect(verdict.locator("details[open] .arguments").first).to_contain_text("tickets / TKT-1042 / title")
+    verdict.get_by_role("button", name=re.compile("show message")).first.click()
+    expect(case.locator(".pointed-at")).to_be_in_viewport()
+    case.get_by_role("group", name="Whose conversation").get_by_role("button", name="trial 2").click()
+    assert "whose=" in page.url
+    expect(case.get_by_role("button", name="trial 2")).to_have_attribute("aria-pressed", "true")

@@ -1,0 +1,221 @@
+"""The viewer in a browser, served by `callmark view`: list, run, case, comparison, addresses, keys, colours, and a run in progress."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import rmtree
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="no playwright: pip install -e '.[dev]'")
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.graded_runs import make_run, some
+from tests.viewer.conftest import Opener, viewer_process
+from tests.viewer.shown_runs import shop
+
+PAPER = "getComputedStyle(document.documentElement).backgroundColor"
+
+
+@pytest.fixture(scope="module")
+def first_page(opened_once: Opener, viewer_address: str) -> Page:
+    return opened_once(viewer_address)
+
+
+@pytest.fixture
+def viewer(first_page: Page) -> Page:
+    """The list of runs."""
+    first_page.evaluate("location.hash = ''; document.activeElement.blur()")
+    expect(first_page.get_by_role("heading", name="Runs")).to_be_visible()
+    return first_page
+
+
+def kept(page: Page, said: str) -> None:
+    expect(page.locator("#kept")).to_have_text(said)
+
+
+def test_the_token_does_not_stay_in_the_address(viewer: Page, viewer_address: str) -> None:
+    assert "token=" in viewer_address
+    assert "token" not in viewer.url
+    viewer.reload()
+    expect(viewer.locator(".run-name").first).to_be_visible()
+
+
+def test_runs_are_listed_with_their_numbers(viewer: Page) -> None:
+    assert viewer.locator(".run-name").all_inner_texts() == ["tuned", "base"]
+    expect(viewer.locator(".run-headline").nth(1)).to_contain_text(".614")
+    expect(viewer.locator(".run-counts").nth(1)).to_have_text(re.compile("35 .*36 .*1 error"))
+
+
+def test_a_run_opens_is_filtered_searched_and_sorted(viewer: Page) -> None:
+    viewer.get_by_role("button", name="base").click()
+    kept(viewer, "36 cases")
+    expect(viewer.locator(".tile-number").first).to_have_text(".614")
+    viewer.locator('#overview [data-key="fault=wrong_value"]').click()
+    kept(viewer, "8 of 36 cases")
+    viewer.locator('#overview [data-key="tool=get_user&made=get_user"]').click()
+    kept(viewer, "3 of 36 cases")
+    viewer.locator(".chip", has_text="fault").click()
+    viewer.get_by_label("Search ids").fill("s1")
+    kept(viewer, "3 of 36 cases")
+    viewer.locator(".row-head").get_by_role("button", name="case").click()
+    viewer.locator(".row-head").get_by_role("button", name="case").click()
+    assert viewer.locator(".row .cell-case").all_inner_texts() == ["s11:3", "s10:3", "s1:3"]
+
+
+def test_a_case_opens_and_its_evidence_leads_into_the_conversation(viewer: Page) -> None:
+    viewer.get_by_role("button", name="base").click()
+    viewer.get_by_label("Search ids").fill("#W2008 cancel")
+    viewer.locator(".row").click()
+    expect(viewer.locator("#case-title")).to_have_text("s8:5")
+    expect(viewer.locator(".arguments mark.wrong")).to_have_text("2")
+    viewer.get_by_role("button", name="show message 0").click()
+    expect(viewer.locator(".pointed-at mark.pointed")).to_have_text("#W2008")
+    viewer.go_back()
+    expect(viewer.locator("#case")).to_be_hidden()
+    viewer.go_forward()
+    expect(viewer.locator("#case-title")).to_have_text("s8:5")
+
+
+def test_two_runs_are_picked_and_compared(viewer: Page) -> None:
+    for name in ("base", "tuned"):
+        viewer.get_by_label(f"Compare {name}").check()
+    viewer.get_by_role("button", name="Compare 2 runs").click()
+    expect(viewer.locator(".forest-row").first).to_contain_text(".614 → .957+.343")
+    assert viewer.locator(".part b").all_inner_texts() == ["14", "18", "2", "1"]
+    viewer.locator('#overview [data-key="run=tuned&change=broken"]').click()
+    kept(viewer, "2 of 36 cases")
+    viewer.locator(".row").first.click()
+    expect(viewer.locator(".outcome-word")).to_have_text(["✓ right1base", "✗ wrong.5tuned"])
+    viewer.go_back()
+    viewer.go_back()
+    viewer.go_back()
+    for name in ("base", "tuned"):
+        viewer.get_by_label(f"Compare {name}").uncheck()
+    expect(viewer.get_by_role("button", name="Pick two to compare")).to_be_disabled()
+
+
+def test_an_address_brings_back_what_was_seen_to_who_has_the_token(opened: Opener, viewer: Page, viewer_address: str) -> None:
+    viewer.get_by_role("button", name="base").click()
+    viewer.locator('#overview [data-key="fault=no_call"]').click()
+    viewer.locator(".row").nth(1).click()
+    expect(viewer.locator("#case-title")).to_have_text("s6:5")
+    copied = viewer.url
+    other = opened(viewer_address + "#" + copied.partition("#")[2], wait="#case-title")
+    assert other.url == copied
+    expect(other.locator("#case-title")).to_have_text("s6:5")
+    kept(other, "3 of 36 cases")
+
+
+def test_keys_work_here_too(viewer: Page) -> None:
+    viewer.get_by_role("button", name="tuned").focus()
+    viewer.keyboard.press("Enter")
+    kept(viewer, "36 cases")
+    viewer.keyboard.press("/")
+    viewer.keyboard.type("nobody")
+    viewer.keyboard.press("Escape")
+    kept(viewer, "2 of 36 cases")
+    viewer.keyboard.press("j")
+    viewer.keyboard.press("Enter")
+    expect(viewer.locator("#case-title")).to_have_text("s3:3")
+    viewer.keyboard.press("j")
+    expect(viewer.locator("#case-title")).to_have_text("s7:3")
+    viewer.keyboard.press("Escape")
+    expect(viewer.locator("#case")).to_be_hidden()
+    viewer.keyboard.press("?")
+    expect(viewer.get_by_role("dialog", name="Keys")).to_be_visible()
+    viewer.keyboard.press("Escape")
+
+
+def test_it_fits_a_narrow_dark_screen(opened: Opener, viewer: Page, viewer_address: str) -> None:
+    page = opened(f"{viewer_address}#run=tuned&base=base", width=390, dark=True)
+    assert page.evaluate(PAPER) != viewer.evaluate(PAPER)
+    expect(page.locator(".forest-row").first).to_be_visible()
+    for address in ("#run=tuned&base=base", "#run=base&case=s8%3A5", "#"):
+        page.evaluate(f"location.hash = '{address}'")
+        page.locator(".row:visible, #case-title:visible, .runs:visible").first.wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_without_the_token_there_is_a_sentence_and_no_data(browser: Browser, viewer_address: str) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(viewer_address.partition("?")[0])
+    expect(page.locator(".notice")).to_contain_text("Open the address that callmark view printed.")
+    assert "base" not in page.locator("main").inner_text()
+    context.close()
+
+
+def test_runs_come_and_go_and_an_empty_folder_says_what_to_do(opened: Opener, tmp_path: Path) -> None:
+    with viewer_process(tmp_path) as address:
+        page = opened(address)
+        expect(page.get_by_text("There is no run here yet.")).to_be_visible()
+        expect(page.locator(".empty code").first).to_have_text("callmark run DATA --model MODEL")
+        make_run(tmp_path / "late", some(3, of=4))
+        expect(page.get_by_role("button", name="late")).to_be_visible()
+        rmtree(tmp_path / "late")
+        expect(page.get_by_text("There is no run here yet.")).to_be_visible()
+
+
+GATED = '''
+"""Answers as many questions as the file `gate` says, and waits there until it says more."""
+
+import re
+import time
+from pathlib import Path
+
+asked = 0
+
+
+def answer(messages, tools):
+    global asked
+    asked += 1
+    while asked > int(Path("gate").read_text() or 0):
+        time.sleep(0.02)
+    number = re.search(r"#W10\\d\\d", messages[0]["content"])
+    return {"role": "assistant", "tool_calls": [{"name": "get_order", "arguments": {"order_id": number[0]}}]}
+'''
+
+
+@pytest.fixture
+def going(tmp_path: Path) -> Iterator[tuple[Path, "subprocess.Popen[bytes]"]]:
+    """A run in progress in `tmp_path/runs` that stands still after four of its 36 answers."""
+    shop(tmp_path / "shop.jsonl")
+    (tmp_path / "gated.py").write_text(GATED)
+    (tmp_path / "gate").write_text("4")
+    (tmp_path / "runs").mkdir()
+    command = [sys.executable, "-m", "callmark", "run", "shop.jsonl", "--model", "python:gated:answer", "--name", "going", "--concurrency", "1"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            yield tmp_path / "gate", process
+        finally:
+            process.kill()
+
+
+def test_a_run_in_progress_grows_under_the_readers_eyes(opened: Opener, going: tuple[Path, "subprocess.Popen[bytes]"]) -> None:
+    gate, process = going
+    with viewer_process(gate.parent / "runs") as address:
+        page = opened(address)
+        expect(page.locator(".run-counts")).to_have_text("4 of 36 answers", timeout=20_000)
+        page.locator(".run-name").click()
+        expect(page.locator("#counts")).to_contain_text("4 of 36 answers")
+        kept(page, "4 cases")
+        page.evaluate("window.kept = true")
+        page.locator(".row").nth(1).click()
+        expect(page.locator("#case-title")).to_have_text("s0:3")
+        gate.write_text("10")
+        expect(page.locator("#counts")).to_contain_text("10 of 36 answers")
+        kept(page, "10 cases")
+        expect(page.locator("#case-title")).to_have_text("s0:3")
+        page.keyboard.press("Escape")
+        expect(page.locator(".tile-number").first).to_be_visible()
+        gate.write_text("100")
+        kept(page, "36 cases")
+        expect(page.locator("#counts")).to_have_text("36 cases · 12 conversations", timeout=20_000)
+        assert process.wait(timeout=20) == 0
+        expect(page.locator(".tile-interval").first).to_have_text(".333–.333")
+        assert page.locator(".row .cell-case").all_inner_texts()[:4] == ["s0:1", "s0:3", "s0:5", "s1:1"]
+        assert page.evaluate("window.kept") is True  # it was never loaded again
