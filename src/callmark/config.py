@@ -40,6 +40,7 @@ from callmark.analysis.gate import Gate
 from callmark.calls.messages import field_problem
 from callmark.calls.rules import match_rules
 from callmark.calls.strict import scrub
+from callmark.calls.yaml_text import read_yaml
 from callmark.errors import BadInput
 from callmark.grading.policy_rules import read_rules
 from callmark.grading.schema import weights
@@ -112,16 +113,16 @@ def settings_of(given: Mapping[str, Any]) -> Settings:
 
 def read_policy(path: str) -> dict[str, Any]:
     """What a YAML file of rules holds, once it is known that rules can be read from it; else `BadInput` that names the file."""
-    import yaml
-
     name = scrub(path)
     try:
-        given = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-        read_rules(given)
+        text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise BadInput(f"{name} cannot be read: {error.strerror}") from None
-    except (UnicodeDecodeError, yaml.YAMLError, RecursionError, ValueError) as error:
-        raise BadInput(f"{name} is not YAML: {' '.join(str(error).split())}") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{name} is not UTF-8") from None
+    given = read_yaml(text, name)
+    try:
+        read_rules(given)
     except BadInput as error:
         raise BadInput(f"{name}: {error}", error.hint) from None
     return dict(given)

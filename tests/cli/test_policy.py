@@ -48,10 +48,10 @@ def test_rules_may_stand_in_callmark_toml_itself(cli: Cli) -> None:
     "text, said",
     [
         (None, "rules.yaml cannot be read: No such file or directory"),
-        ("rules: [", "rules.yaml is not YAML: while parsing a flow"),
+        ("rules: [", "rules.yaml, line 1: this is not YAML"),
         ("rules: [{id: a, says: b, never: 'f('}]", "rules.yaml: rule 'a': never: the pattern 'f(' cannot be read"),
         ("- a", "rules.yaml: a policy has `rules:`, a list of rules; it is a list"),
-        ("[" * 3000, "rules.yaml is not YAML: "),
+        ("[" * 3000, "rules.yaml nests too deep to be read"),
     ],
 )
 def test_what_is_no_policy_is_refused_with_the_file(cli: Cli, text: str | None, said: str) -> None:
@@ -63,3 +63,11 @@ def test_what_is_no_policy_is_refused_with_the_file(cli: Cli, text: str | None, 
 
 def test_the_suite_without_rules_is_refused(cli: Cli) -> None:
     assert "the suite policy has no rules to go by" in cli("grade", "air.json", "--suite", "policy").err
+
+
+def test_a_rule_that_is_said_twice_is_refused(cli: Cli, tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("rules:\n- id: a\n  says: Never.\n  never: delete\n  never: make\n")
+    done = cli("grade", tmp_path / "cases.jsonl", "--policy", rules)
+    assert done.status == 2
+    assert "rules.yaml, line 2: the key 'never' stands twice in one object" in done.err

@@ -215,10 +215,10 @@ def test_rules_as_a_file_has_them() -> None:
     "written, reason",
     [
         ("", "a policy has `rules:`, a list of rules; it is empty"),
-        ("[]", "a policy has `rules:`, a list of rules; it is a list"),
+        ("[]", "a policy has `rules:`, a list of rules; it is an empty list"),
         ("rule: []", "a policy has `rules:`, a list of rules; its keys are rule"),
         ("rules: []\nruels: 1", "there is no key called 'ruels' beside rules. Did you mean rules?"),
-        ("rules: []", "rules is a list, a list with at least one rule was expected"),
+        ("rules: []", "rules is an empty list, a list with at least one rule was expected"),
         ("rules: {a: 1}", "rules is an object, a list with at least one rule was expected"),
         ("rules: [never]", "rule 1 is the text 'never', an object with id, says and what it asks for was expected"),
         ("rules: [{says: x, never: f}]", "rule 1 has no id"),
@@ -246,6 +246,7 @@ def test_rules_as_a_file_has_them() -> None:
         ("rules: [{id: a, says: x, never: f, words: [ja]}]", "rule 'a': words belong to confirmed and once_per_confirmation, not to never"),
         ("rules: [{id: a, says: x, confirmed: f, words: [no]}]", "rule 'a': words is False, a text or a list of such was expected"),
         ("rules: [{id: a, says: x, confirmed: f, words: []}]", "rule 'a': words is an empty list"),
+        ("rules: [{id: a, says: x, confirmed: f, words: [ja, '!!']}]", "rule 'a': words has '!!', in which there is no word"),
     ],
 )
 def test_what_is_no_policy_is_refused_with_the_rule_and_the_reason(written: str, reason: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from callmark.errors import BadInput
 from callmark.running.journal import Journal, is_open
-from callmark.types import Call, Prediction, Spent
+from callmark.types import Call, EndStates, Message, Prediction, Spent
 
 ONE = Prediction("a", 0, (Call("look", {"id": 1}),), finish="tool_calls", spent=Spent(0.25, 10, 5, 0.001, 2))
 TWO = Prediction("b", 1, (), "nothing to do", "hm", "", "stop")
@@ -126,3 +126,23 @@ def test_a_key_that_is_a_number_is_hidden_and_the_line_can_still_be_read(tmp_pat
         first, second = journal
     assert first == Prediction("12345678", 0, (Call("f", {"n": "…", "deep": [{"x": "is … it"}]}, "…"),), spent=Spent(1.5, 12345678))
     assert second == TWO
+
+
+def test_a_key_is_hidden_wherever_a_conversation_has_it(tmp_path: Path) -> None:
+    key = "sk-abcdefgh"
+    talk = (
+        Message("user", f"use {key}"),
+        Message("assistant", "", (Call("f", {"token": key}, f"c-{key}"),)),
+        Message("tool", f"is {key}", (), f"c-{key}", "f"),
+    )
+    states = EndStates({"t": {f"1{key}": {"k": key}}}, {"t": {"1": None}}, (f"t/1{key}",), (), f"for {key}")
+    file = tmp_path / "p.jsonl"
+    with Journal(str(file), hide=lambda line: line.replace(key.encode(), "…".encode())) as journal:
+        journal.add(Prediction("a", 0, (Call("f", {"token": key}, "c1"),), transcript=talk, ending="goodbye", states=states))
+    assert key not in file.read_text(encoding="utf-8")
+    with Journal(str(file)) as journal:
+        (read,) = journal
+    assert [message.text for message in read.transcript] == ["use …", "", "is …"]
+    assert read.transcript[1].calls[0].arguments == {"token": "…"}
+    assert read.transcript[1].calls[0].id == read.transcript[2].tool_call_id == "c-…"
+    assert read.states == EndStates({"t": {"1…": {"k": "…"}}}, {"t": {"1": None}}, ("t/1…",), (), "for …")

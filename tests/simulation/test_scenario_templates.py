@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import callmark
 from callmark.errors import BadInput
 from callmark.formats.scenarios import write
+from callmark.simulation import scenario_templates
 from callmark.simulation.scenario_templates import Tables, scenarios_of
 from callmark.types import Call, Case
 
@@ -286,6 +287,8 @@ def test_a_template_that_cannot_be_filled_says_which_and_where(more: dict[str, A
         ([{"id": "t", "instructions": "x"}], "template 't': it has no expected_function_calls"),
         ([{"instructions": "x", "expected_function_calls": []}], "the 1. template: it has no id"),
         ([template(), template()], "template 't': its id is that of another template"),
+        ([template(count=10**9)], "1,000,000,000 scenarios are asked for, at most 100,000 are made"),
+        ([template(data={"turns": float("nan")})], "the templates hold nan, which is no value of JSON"),
     ],
 )
 def test_a_list_that_holds_no_templates_is_refused(templates: Any, sentence: str) -> None:
@@ -306,6 +309,16 @@ def test_what_holds_itself_or_grows_without_end_is_refused() -> None:
     for value, sentence in ((endless, "more than 100,000 values"), (bomb, "more than 100,000 values"), (deep, "nest deeper than 200")):
         with pytest.raises(BadInput, match=sentence):
             made(template(data={"tasks": value}))
+
+
+def test_conditions_that_nothing_meets_are_not_looked_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scenario_templates, "_MOST_TRIES", 1000)
+    tables: Tables = {"rows": [{"a": str(at)} for at in range(100)]}
+    one = template(
+        instructions="{a.a} {b.a} {c.a} {d.a} {e.a}", use=dict.fromkeys("abcde", "rows"), where={"e.a": "not {a.a}"}
+    )  # fmt: skip
+    with pytest.raises(BadInput, match="no rows of rows go together as `where` wants it among 1,000 combinations"):
+        made(one, tables=tables)
 
 
 def test_what_is_written_is_read_back_as_it_is() -> None:

@@ -155,6 +155,7 @@ def test_the_user_begins_and_everything_is_recorded() -> None:
     "agent, lines, ending",
     [
         (Doing(ADD), ("Add it.", BYE), "completed"),
+        (Doing(ADD), (Utterance("Add it. Bye.", done=True),), "completed"),
         (Doing(), ("Add it.", BYE), "goodbye"),
         (Doing(Call("transfer_to_human")), ("Add it.", BYE), "transfer"),
         (Doing(), ("one", "two", "three", "four", "five"), "turn limit"),
@@ -162,7 +163,16 @@ def test_the_user_begins_and_everything_is_recorded() -> None:
         (Doing(), ("the same", "the same", "the same", "the same"), "no progress"),
         (Doing(), (Utterance("", done=True),), "goodbye"),
     ],
-    ids=["completed", "goodbye", "transfer", "turn limit", "a silent agent", "a stuck user", "a user who says nothing"],
+    ids=[
+        "completed",
+        "completed with the last answer",
+        "goodbye",
+        "transfer",
+        "turn limit",
+        "a silent agent",
+        "a stuck user",
+        "a user who says nothing",
+    ],
 )
 def test_every_conversation_ends_for_a_reason(agent: Doing, lines: tuple[str | Utterance, ...], ending: str) -> None:
     assert conversation(agent, Lines(*lines), max_turns=4).ending == ending

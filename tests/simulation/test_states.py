@@ -95,6 +95,11 @@ def test_what_stood_in_for_a_matcher_is_compared_by_it_again(name: str, matcher:
     assert made.expected["tickets"]["TKT-2"][name] == cell
 
 
+def test_what_stood_in_for_a_matcher_makes_no_other_column_arbitrary() -> None:
+    found = expected(Call("Desk-create", {"title": "x", "seats": {"$any": True}, "floor": 1}))
+    assert found.expected == {"tickets": {"TKT-2": {"title": "x", "seats": {"$any": True}, "floor": 1}}}
+
+
 @pytest.mark.parametrize(
     "calls, why",
     [

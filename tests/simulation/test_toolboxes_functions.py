@@ -268,6 +268,18 @@ def test_functions_are_called_as_they_want_it(module: Write, capsys: pytest.Capt
     assert capsys.readouterr().out == ""
 
 
+def test_a_function_that_changes_its_arguments_does_not_change_the_call(module: Write) -> None:
+    name = module("def take(items, more: dict):\n    more['n'] = items.pop()\n    return [items, more]\n")
+    call = Call("take", {"items": ["a"], "more": {}})
+
+    async def what(tools: ListedTools) -> None:
+        async with tools.opened("a") as toolbox:
+            assert await toolbox.call(call) == Result('[[],{"n":"a"}]')
+
+    use(name, what)
+    assert call.arguments == {"items": ["a"], "more": {}}
+
+
 def test_a_function_that_does_not_come_back_is_no_reply(module: Write) -> None:
     began = time.monotonic()
     name = module(SHOP)
@@ -326,6 +338,19 @@ def test_a_list_of_functions_may_be_made_too(module: Write) -> None:
             assert await toolbox.state() == {"notes": {"x": {}}}
 
     use(f"{module(DESK)}:listed()", what)
+
+
+def test_tools_that_cannot_be_made_for_one_conversation_are_no_reply_there(module: Write) -> None:
+    code = "made = []\ndef f(): return 'ok'\ndef tools():\n    made.append(1)\n    return [5] if len(made) == 2 else [f]\n"
+
+    async def what(tools: ListedTools) -> None:
+        with pytest.raises(NoReply, match="an int stands among the tools"):
+            async with tools.opened("a"):
+                pass
+        async with tools.opened("b") as toolbox:
+            assert await toolbox.call(Call("f")) == Result("ok")
+
+    use(f"{module(code)}:tools()", what)
 
 
 def test_names_pick_functions(module: Write) -> None:

@@ -16,7 +16,7 @@ from callmark.models.keys import Keys
 from callmark.models.model import NoReply
 from callmark.simulation.talk import Result, Toolbox
 from callmark.simulation.toolboxes import ListedTools, connection, open_tools, server_process
-from callmark.types import Call
+from callmark.types import Call, Tool
 from tests.simulation.mcp_servers import ends_soon, free_port, raw_server, real_server
 
 Use = Callable[[ListedTools], Awaitable[None]]
@@ -213,11 +213,28 @@ def test_a_line_that_is_no_message_is_passed_over(tmp_path: Path) -> None:
     assert acted(raw_server(tmp_path, "print('starting …', flush=True)\ndef act(_): print('working'); text('fine')")) == ["fine"]
 
 
+def test_a_key_that_a_server_tells_of_its_tools_is_hidden_and_a_tool_told_twice_is_one(tmp_path: Path) -> None:
+    schema = "{'type': 'object', 'properties': {'key': {'type': 'string', 'default': 'sk-1234abcd'}}}"
+    command = raw_server(tmp_path, f"TOOLS = [{{'name': 'act', 'description': 'uses sk-1234abcd', 'inputSchema': {schema}}}] * 2")
+
+    async def run() -> tuple[Tool, ...]:
+        async with open_tools([f"mcp:{command}"], timeout=20, keys=Keys({"ACT_KEY": "sk-1234abcd"})) as tools:
+            return tools.tools
+
+    (tool,) = asyncio.run(run())
+    assert tool == Tool("act", "uses …", {"type": "object", "properties": {"key": {"type": "string", "default": "…"}}})
+
+
 BEGINNINGS = {
     "no program": ("mcp:nosuchprogram --token s3cr3tt0ken", "there is no program called 'nosuchprogram' for the tool server"),
     "ends": ("mcp:{raw}", "the tool server raw_0.py cannot be used: it ended with exit status 3; its last words: 'no licence'"),
     "no MCP": ("mcp:cat", "the tool server cat cannot be used: it does not speak MCP"),
     "no tools": ("mcp:{empty}", "the tool server raw_1.py has no tools"),
+    "two of a name": (
+        "mcp:{twice}",
+        "the tool server raw_2.py answered which tools it has with what is no answer: 'two tools called act'",
+    ),
+    "no name": ("mcp:{nameless}", "the tool server raw_3.py answered which tools it has with what is no answer: 'a tool without a name'"),
     "nobody there": ("mcp:http://127.0.0.1:1/mcp", "the tool server http://127.0.0.1:1/mcp cannot be used: nobody answers there"),
     "no address": ("mcp:http://host:x/mcp", "the address of mcp: has a port that is no number from 1 to 65535"),
     "no command": ("mcp:'python", "the command of mcp: cannot be read: no closing quotation"),
@@ -228,7 +245,10 @@ BEGINNINGS = {
 @pytest.mark.parametrize(("spec", "expected"), BEGINNINGS.values(), ids=BEGINNINGS)
 def test_a_server_that_cannot_be_used_is_found_out_before_anything_begins(tmp_path: Path, spec: str, expected: str) -> None:
     raw = raw_server(tmp_path, "print('no licence', file=sys.stderr)\nsys.exit(3)")
-    refused = refusal(spec.format(raw=raw, empty=raw_server(tmp_path, "TOOLS = []")))
+    empty = raw_server(tmp_path, "TOOLS = []")
+    twice = raw_server(tmp_path, "TOOLS += [{**TOOLS[0], 'description': 'another'}]")
+    nameless = raw_server(tmp_path, "TOOLS += [{**TOOLS[0], 'name': ''}]")
+    refused = refusal(spec.format(raw=raw, empty=empty, twice=twice, nameless=nameless))
     assert refused.startswith(expected)
     assert "s3cr3t" not in refused
 
@@ -272,7 +292,7 @@ def test_a_conversation_that_is_cancelled_leaves_no_process_behind(tmp_path: Pat
 PROGRAM = """
 import asyncio, sys
 from callmark.simulation.toolboxes import open_tools
-from callmark.types import Call
+from callmark.types import Call, Tool
 
 async def main():
     async with open_tools([sys.argv[1]]) as tools, tools.opened("a") as toolbox:

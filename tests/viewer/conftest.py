@@ -3,6 +3,7 @@
 The browser's own event loop runs in this thread as long as it is open, so it is closed after the tests of this folder.
 """
 
+import re
 import shutil
 import subprocess
 import sys
@@ -110,7 +111,8 @@ def watched(page: "Page", address: str) -> list[str]:
     own: Callable[[str], bool] = (lambda url: url == here) if here.startswith("file:") else (lambda url: url.startswith(here))
 
     def said(message: "ConsoleMessage") -> None:
-        if message.type in ("error", "warning"):
+        refused = "/api/" in message.location["url"] and re.search("status of 40[04]", message.text)  # what is not there is told on the page
+        if message.type in ("error", "warning") and not refused:
             seen.append(f"{message.type}: {message.text}")
 
     def dialog(found: Any) -> None:

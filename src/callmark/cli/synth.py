@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from callmark.calls.yaml_text import read_yaml
 from callmark.cli.reading import refuse_same_file
 from callmark.errors import BadInput
 from callmark.wording import counted
@@ -51,7 +52,7 @@ def command(
     file: Traversable = Path(templates) if templates is not None else own / TEMPLATES
     folder: Traversable = Path(tables) if tables is not None else Path(templates).parent / TABLES if templates is not None else own / TABLES
     name = templates or f"the help desk's {TEMPLATES}"
-    given = _yaml(_text(file, name), name)
+    given = read_yaml(_text(file, name), name, hint=_BRACE)
     rows = _tables(folder, needed=tables is not None)
     try:
         made = scenarios_of(given, rows, seed=seed, number=number)
@@ -90,34 +91,6 @@ def _text(file: "Traversable", name: str) -> str:
         raise BadInput(f"there is no file {name}") from None
     except OSError as error:
         raise BadInput(f"{name} cannot be read: {error.strerror}") from None
-
-
-def _yaml(text: str, name: str) -> Any:
-    """What a YAML text says, with dates as text. A key that stands twice in one object is refused: one of the two would be lost."""
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        yaml_implicit_resolvers = {  # noqa: RUF012 - as the class it is taken from has it
-            first: [(tag, pattern) for tag, pattern in found if tag != "tag:yaml.org,2002:timestamp"]
-            for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
-        }
-
-        def compose_mapping_node(self, anchor: Any) -> Any:
-            node = super().compose_mapping_node(anchor)
-            keys = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
-            if twice := next((key for key, count in keys.items() if count > 1), None):
-                raise BadInput(f"{name}, line {node.start_mark.line + 1}: the key {twice!r} stands twice in one object")
-            return node
-
-    try:
-        return yaml.load(text, Loader)
-    except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise BadInput(f"{name}{line}: this is not YAML: {error.problem or error.context}", _BRACE) from None
-    except (yaml.YAMLError, ValueError) as error:
-        raise BadInput(f"{name} is not YAML: {error}") from None
-    except RecursionError:
-        raise BadInput(f"{name} nests too deep to be read") from None
 
 
 _BRACE = 'A text that begins with a field needs quotes: "{ticket.title}".'

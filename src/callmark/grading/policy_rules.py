@@ -88,6 +88,9 @@ def _rule(given: Any, where: str) -> Rule:
     if "words" in given and kind not in _OF_WORDS:
         raise BadInput(f"{where}: words belong to {' and '.join(_OF_WORDS)}, not to {kind}")
     words = tuple(_texts(given["words"], "words", where)) if "words" in given else ()
+    for word in words:
+        if not any(map(str.isalnum, word)):
+            raise BadInput(f"{where}: words has {word[:40]!r}, in which there is no word: nothing that anybody says would be a yes")
     if kind == "before":
         parts = _object(body, kind, ("first", "then"), where)
         return Rule(identifier, says, kind, _patterns(parts["then"], "then", where), _patterns(parts["first"], "first", where))
@@ -144,7 +147,7 @@ def _kind(value: Any) -> str:
         case str():
             return f"the text {value[:40]!r}" if value.strip() else "an empty text"
         case list():
-            return "a list"
+            return "a list" if value else "an empty list"
         case Mapping():
             return "an object"
         case _:

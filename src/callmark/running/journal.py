@@ -107,7 +107,16 @@ def _without_keys(prediction: Prediction, hide: Callable[[str], str]) -> Predict
         )  # fmt: skip
 
     said = {name: hide(getattr(prediction, name)) for name in ("text", "thinking", "error", "finish", "ending")}
-    transcript = tuple(structs.replace(message, text=hide(message.text), calls=calls(message.calls)) for message in prediction.transcript)
+    transcript = tuple(
+        structs.replace(
+            message,
+            text=hide(message.text),
+            calls=calls(message.calls),
+            tool_call_id=message.tool_call_id and hide(message.tool_call_id),
+            name=message.name and hide(message.name),
+        )
+        for message in prediction.transcript
+    )
     states = prediction.states and structs.replace(
         prediction.states,
         reached=hidden(prediction.states.reached),

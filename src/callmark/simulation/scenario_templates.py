@@ -15,6 +15,7 @@ and the field.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import isfinite
 from random import Random
 from typing import Any
 
@@ -35,6 +36,8 @@ Row = Mapping[str, Any]
 Tables = Mapping[str, Sequence[Row]]
 SEED = 7
 MOST_VALUES = 100_000  # of all templates together
+MOST_SCENARIOS = 100_000
+_MOST_TRIES = 1_000_000  # combinations of rows that are looked at for one scenario
 
 
 class _Template(Struct):
@@ -68,6 +71,8 @@ def scenarios_of(templates: Any, tables: Tables, *, seed: int = SEED, number: in
     counts = [template.count for template in read]
     drawings = [_Drawing(template, tables, seed) for template in read]
     shares = counts if number is None else _shared_out(number, counts)
+    if sum(shares) > MOST_SCENARIOS:
+        raise BadInput(f"{sum(shares):,} scenarios are asked for, at most {MOST_SCENARIOS:,} are made")
     return [drawing.scenario(at) for drawing, share in zip(drawings, shares, strict=True) for at in range(1, share + 1)]
 
 
@@ -111,6 +116,8 @@ def _refuse_endless(templates: Any) -> None:
         item = rest.pop()
         seen += 1
         rest += item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+        if isinstance(item, float) and not isfinite(item):
+            raise BadInput(f"the templates hold {item}, which is no value of JSON")
         if seen > MOST_VALUES:
             raise BadInput(f"the templates hold more than {MOST_VALUES:,} values, or one of them holds itself")
     if deeper_than(templates, DEEPEST):
@@ -131,6 +138,7 @@ class _Drawing:
         self._used = {name: [0] * len(rows) for name, rows in self._rows.items()}
         self._seen: set[tuple[int, ...]] = set()
         self._decks: dict[str, list[Any]] = {name: [] for name in template.variants}
+        self._tries = 0
 
     def scenario(self, at: int) -> Case:
         """The next one, under that number."""
@@ -218,13 +226,16 @@ class _Drawing:
             for name, rows in self._rows.items()
         }
         first: dict[str, int] | None = None
+        self._tries = 0
         for chosen in self._combinations(orders, {}):
             first = first or chosen
             if tuple(chosen.values()) not in self._seen:
                 break
         else:
             if first is None:
-                raise BadInput(f"{self.name}: no rows of {', '.join(sorted(set(self._table_of.values())))} go together as `where` wants it")
+                tried = f" among {_MOST_TRIES:,} combinations" if self._tries > _MOST_TRIES else ""
+                tables = ", ".join(sorted(set(self._table_of.values())))
+                raise BadInput(f"{self.name}: no rows of {tables} go together as `where` wants it{tried}")
             chosen = first
             self._seen.clear()
         self._seen.add(tuple(chosen.values()))
@@ -240,6 +251,9 @@ class _Drawing:
         table = self._table_of[name]
         taken = {index for other, index in chosen.items() if self._table_of[other] == table}
         for index in orders[name]:
+            self._tries += 1
+            if self._tries > _MOST_TRIES:  # conditions that nothing meets would be looked for in every combination there is
+                return
             if index not in taken:
                 more = {**chosen, name: index}
                 if self._go_together(more):

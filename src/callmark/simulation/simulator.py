@@ -81,8 +81,11 @@ class Simulator:
                 talk.add_spent(said.spent)
                 if said.text:
                     talk.messages.append(Message("user", said.text))
+                last = bool(said.done and said.text)
+                if last:  # an agent may answer what it is told last, and whether the task is completed is known after that
+                    await self._agent.reply(talk)
                 ending = await endings.after_user(talk, said)
-                if said.text or not ending:  # an agent may answer what it is told last
+                if not last and (said.text or not ending):
                     await self._agent.reply(talk)
                 talk.ending = ending or talk.ending or await endings.after_agent(talk)
                 if talk.ending:

@@ -20,6 +20,7 @@ from callmark.types import Call, EndStates, Tool
 Changes = dict[str, dict[str, dict[str, Any] | None]]
 _BY_TYPE: dict[str, Any] = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
 _ANY_TEXT = "any"
+_StoodIn = tuple[str, Any, Any]  # for an argument: a value, and the matcher that it stood in for
 
 
 class _Unknown(Exception):  # noqa: N818 - it is what the value is
@@ -56,15 +57,17 @@ async def expected_changes(expected: Sequence[Call], toolbox: Toolbox) -> EndSta
         return EndStates(unknown="the tools do not tell their state")
     tools = {tool.name.casefold(): tool for tool in toolbox.tools}
     results: list[Any] = []
-    stood_in: list[tuple[Any, Any]] = []  # a value, and the matcher that it stood in for
+    stood_in: list[_StoodIn] = []
     for call in expected:
         tool = tools.get(call.name.casefold())
         if tool is None:
             return EndStates(unknown=f"there is no tool {call.name}")
+        arguments = {}
         try:
-            arguments = {
-                name: _value(value, f"{call.name}.{name}", _schema(tool, name), results, stood_in) for name, value in call.arguments.items()
-            }
+            for name, value in call.arguments.items():
+                made: list[tuple[Any, Any]] = []
+                arguments[name] = _value(value, f"{call.name}.{name}", _schema(tool, name), results, made)
+                stood_in += [(name, *one) for one in made]
         except _Unknown as error:
             return EndStates(unknown=str(error))
         result = await toolbox.call(Call(tool.name, arguments, "expected"))
@@ -151,8 +154,13 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(item)
 
 
-def _with_matchers(row: dict[str, Any], stood_in: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
-    """The row with matchers in place of what stood in for them; everything else as recorded."""
-    return {
-        column: next((matcher for value, matcher in stood_in if exact(literal(value), cell)), literal(cell)) for column, cell in row.items()
-    }
+def _with_matchers(row: dict[str, Any], stood_in: Sequence[_StoodIn]) -> dict[str, Any]:
+    """The row with matchers in place of what stood in for them; everything else as recorded. Where a column has the argument's name, it is
+    that one: a `true` that stood in for any value makes no other `true` arbitrary.
+    """
+
+    def of(column: str, cell: Any) -> Any:
+        fitting = (matcher for name, value, matcher in stood_in if (name == column or name not in row) and exact(literal(value), cell))
+        return next(fitting, literal(cell))
+
+    return {column: of(column, cell) for column, cell in row.items()}

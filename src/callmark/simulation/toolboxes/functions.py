@@ -13,6 +13,7 @@ standard error.
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from copy import deepcopy
 from types import ModuleType, TracebackType
 from typing import Any, Self
 
@@ -50,7 +51,11 @@ class FunctionTools:
 
     @asynccontextmanager
     async def opened(self, conversation: str) -> AsyncIterator[Toolbox]:
-        yield _FunctionToolbox(self, await self._made())
+        try:
+            functions = await self._made()
+        except BadInput as error:  # it was fine when the source was entered: an error of this conversation, not the end of all
+            raise NoReply(str(error)) from None
+        yield _FunctionToolbox(self, functions)
 
     async def run(self, function: Callable[[], Any], what: str) -> Outcome:
         """What a function gives back or raises; one that does not come back in time raises `NoReply`, in which it is called `what`."""
@@ -104,7 +109,7 @@ class _FunctionToolbox:
         if function is None:
             raise NoReply(f"{self._source.label} made no {call.name} for this conversation")
         try:
-            bound = self._source.signatures[call.name].bound(function, call.arguments)
+            bound = self._source.signatures[call.name].bound(function, deepcopy(call.arguments))  # theirs to change; the call is recorded
         except BadInput as problem:
             return Result(f"{problem}{'' if str(problem).endswith('?') else '.'}", is_error=True)
         value, error = await self._source.run(bound, call.name)

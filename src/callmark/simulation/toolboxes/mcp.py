@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from callmark.calls.strict import dump
+from callmark.calls.strict import NotStrict, dump, parse
 from callmark.errors import BadInput
 from callmark.models.keys import Keys
 from callmark.models.model import NoReply
@@ -91,10 +91,11 @@ class McpTools:
 
         connection = self._kept = await self._started()
         try:
-            self.tools = await connection.ask("which tools it has", _listed_tools)
+            told = await connection.ask("which tools it has", _listed_tools)
             self.has_state = await connection.ask("which resources it has", _has_state)
         except MCPError as error:
             raise NoReply(f"the tool server {self._server.name} does not tell its tools: {self.keys.hide(str(error))}") from None
+        self.tools = tuple(_without_keys(tool, self.keys) for tool in told)
         if not self.tools:
             raise NoReply(f"the tool server {self._server.name} has no tools")
         capabilities = connection.client.server_capabilities
@@ -196,8 +197,29 @@ async def _listed_tools(client: "Client") -> tuple[Tool, ...]:
         tools += (Tool(tool.name, tool.description or "", tool.input_schema) for tool in page.tools)
         cursor = page.next_cursor
         if not cursor:
-            return tuple({tool.name: tool for tool in tools}.values())
+            return _each_once(tools)
     raise ValueError(f"a list of tools that does not end within {counted(_MOST_PAGES, 'page')}")
+
+
+def _each_once(tools: list[Tool]) -> tuple[Tool, ...]:
+    """The tools, one that is told twice once. Without a name, or with that of another, none could be called: `ValueError`."""
+    by_name: dict[str, Tool] = {}
+    for tool in tools:
+        if not tool.name.strip():
+            raise ValueError("a tool without a name")
+        if by_name.setdefault(tool.name, tool) != tool:
+            raise ValueError(f"two tools called {tool.name}")
+    return tuple(by_name.values())
+
+
+def _without_keys(tool: Tool, keys: Keys) -> Tool:
+    """The tool as it may be written down: a server that has a key may tell it, as a default or in a description."""
+    schema = dump(tool.parameters).encode("utf-8", "backslashreplace")
+    try:
+        parameters = tool.parameters if keys.hide_bytes(schema) == schema else parse(keys.hide_bytes(schema))
+    except NotStrict:  # a key that is a number leaves a hole
+        parameters = {}
+    return Tool(tool.name, keys.hide_bytes(tool.description.encode("utf-8", "backslashreplace")).decode(), parameters)
 
 
 async def _has_state(client: "Client") -> bool:

@@ -22,7 +22,7 @@ export class Cases {
     this.room = 0;
     for (const key of TEXTS) this[key] = [];
     this.haystack = [];
-    this.metrics = {};
+    this.metrics = Object.create(null); // a metric may have any name, `__proto__` too
     this.change = new Uint8Array(0);
     this.orders = new Map();
   }

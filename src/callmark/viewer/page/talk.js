@@ -4,7 +4,7 @@
 import { el } from "./dom.js";
 import { folded, highlight, unmark } from "./fold.js";
 import { empty } from "./panels.js";
-import { callCode, counted, cut, prose, visible } from "./text.js";
+import { brief, callCode, counted, cut, prose } from "./text.js";
 
 const LONG = { system: 240, developer: 240, tool: 480 }; // characters of a message that are shown at first
 const LONG_OTHERWISE = 1200;
@@ -72,7 +72,7 @@ export function talk(one) {
 
 function entry(message, at) {
   const long = LONG[message.role] ?? LONG_OTHERWISE;
-  const who = message.role === "tool" && message.name ? `tool · ${visible(message.name)}` : visible(message.role);
+  const who = message.role === "tool" && message.name ? `tool · ${brief(message.name)}` : brief(message.role);
   const text = message.role === "tool" ? laidOut(message.text) : message.text;
   return el(
     "li",

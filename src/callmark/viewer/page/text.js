@@ -40,13 +40,21 @@ export function visible(text) {
   });
 }
 
+const LONGEST_PROSE = 4000; // characters of a sentence, a name, a value; whole texts are folded instead (fold.js)
+const LONGEST_CODE = 20_000;
+
 // Text from data as an element of its own, so that its direction reaches nothing around it.
 export function prose(text, tag = "span", attributes = {}) {
-  return el(tag, { dir: "auto", ...attributes }, visible(text));
+  return el(tag, { dir: "auto", ...attributes }, brief(text));
 }
 
 export function code(text, tag = "code", attributes = {}) {
-  return el(tag, { dir: "ltr", ...attributes }, visible(text));
+  return el(tag, { dir: "ltr", ...attributes }, brief(text, LONGEST_CODE));
+}
+
+// The beginning of what is usually short, so that a megabyte of it does not hold the page up.
+export function brief(text, most = LONGEST_PROSE) {
+  return visible(cut(String(text ?? ""), most));
 }
 
 // A name that may break after its joints (`create_support_ticket`).
@@ -54,7 +62,7 @@ export function breakable(name) {
   return el(
     "span",
     { dir: "ltr" },
-    visible(name)
+    brief(name)
       .split(/(?<=[_.\-/])/)
       .map((part) => [part, el("wbr")]),
   );
@@ -106,7 +114,7 @@ export function seconds(value) {
 
 // `wrong_tool` as `wrong tool`.
 export function words(kind) {
-  return visible(kind).replaceAll("_", " ");
+  return brief(kind).replaceAll("_", " ");
 }
 
 export function cut(text, most) {
@@ -133,14 +141,14 @@ export function callCode(call) {
     return el(
       "code",
       { class: "call", dir: "ltr" },
-      el("b", {}, visible(call.name)),
+      el("b", {}, brief(call.name)),
       "(",
       el("span", { class: "odd" }, visible(cut(call.text || call.malformed || "", 2000))),
       ")",
     );
   }
   const entries = Object.entries(call.arguments);
-  const written = entries.map(([name, value]) => [visible(name), visible(cut(literal(value), 2000))]);
+  const written = entries.map(([name, value]) => [brief(name), visible(cut(literal(value), 2000))]);
   const long = written.reduce((sum, [name, value]) => sum + name.length + value.length + 3, call.name.length) > LONG_LINE;
   const parts = written.map(([name, value], at) => [
     long ? "\n  " : "",
@@ -148,5 +156,5 @@ export function callCode(call) {
     el("span", { dir: "auto" }, value),
     at < written.length - 1 || long ? (long ? "," : ", ") : "",
   ]);
-  return el("code", { class: "call", dir: "ltr" }, el("b", {}, visible(call.name)), "(", parts, long && entries.length ? "\n)" : ")");
+  return el("code", { class: "call", dir: "ltr" }, el("b", {}, brief(call.name)), "(", parts, long && entries.length ? "\n)" : ")");
 }

@@ -5,7 +5,7 @@
 import { LONGEST, align, callBlock, equalValue, extraBlock, plain, wordCell } from "./arguments.js";
 import { el } from "./dom.js";
 import { folded } from "./fold.js";
-import { callCode, code, counted, literal, number, prose, seconds, visible, words } from "./text.js";
+import { brief, callCode, code, counted, literal, number, prose, seconds, visible, words } from "./text.js";
 
 const MOST_FINDINGS = 50;
 
@@ -233,8 +233,8 @@ function beside({ title, one }, named) {
     ["stopped because", one.finish && words(one.finish)],
     ["time", one.seconds === null || one.seconds === undefined ? "" : seconds(one.seconds)],
     ["tokens", one.tokens ? `${one.tokens[0].toLocaleString("en")} in, ${one.tokens[1].toLocaleString("en")} out` : ""],
-    ["type", one.type && visible(one.type)],
-    ["group", one.group && visible(one.group)],
+    ["type", one.type && brief(one.type)],
+    ["group", one.group && brief(one.group)],
   ].filter(([, value]) => value);
   const numbers = Object.entries(one.metrics ?? {});
   const of = () => (named ? [" · ", prose(title)] : "");
@@ -260,7 +260,7 @@ function beside({ title, one }, named) {
           el(
             "dl",
             { class: "facts" },
-            numbers.map(([name, held]) => [el("dt", {}, visible(name)), el("dd", {}, number(held))]),
+            numbers.map(([name, held]) => [el("dt", {}, brief(name)), el("dd", {}, number(held))]),
           ),
         )
       : null,

@@ -1,0 +1,192 @@
+"""Does the page stay quick with 100,000 cases? Measured in a browser: the first screen, and every step after it.
+
+A dataset is made up and graded for real: conversations of five calls each, thirty tools, a fault in one of four; two runs of it. Debian's chromium
+opens the run in a viewer that was just started (`callmark view`, a process of its own). The first screen is there when numbers and rows
+are; the charts follow when every row has come. A step is timed by `performance.now()` from the input until the frame that shows its
+outcome has been drawn, a few times each, the longest counts; tasks of the page that took longer than 50 ms meanwhile are listed by a
+PerformanceObserver. The limits: first screen 2 s, each step and each such task 200 ms. Exit status 1 when one is not held.
+
+    python benchmarks/viewer.py [--cases 100000] [--times 5] [--to DIR]
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from random import Random
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the browser's settings are the tests'
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from callmark.formats import write_lines
+from callmark.grading.suites import Settings
+from callmark.running.graded_run import grade_file
+from tests.viewer.conftest import FLAGS, viewer_process
+
+POINTS = 5  # of a conversation
+TOOLS = [f"{verb}_{noun}" for verb in ("find", "get", "create", "change", "cancel") for noun in ("order", "user", "room", "item", "bill", "trip")]
+FIRST_SCREEN = 2000  # milliseconds
+STEP = 200
+
+# When what is looked for was first on the screen: asked at every frame, from the very beginning.
+ARRIVALS = """
+window.arrived = {};
+window.slow = [];
+const wanted = { rows: ".row", numbers: ".tile-number", charts: ".heat", intervals: ".tile-interval:not(:empty)" };
+const look = () => {
+  for (const [name, selector] of Object.entries(wanted)) if (!(name in arrived) && document.querySelector(selector)) arrived[name] = performance.now();
+  if (Object.keys(arrived).length < Object.keys(wanted).length) requestAnimationFrame(look);
+};
+requestAnimationFrame(look);
+new PerformanceObserver((list) => slow.push(...list.getEntries().map((one) => one.duration))).observe({ type: "longtask", buffered: true });
+window.timed = async (act) => {
+  const began = performance.now();
+  act();
+  await new Promise((done) => requestAnimationFrame(() => { const after = new MessageChannel(); after.port1.onmessage = done; after.port2.postMessage(0); }));
+  return performance.now() - began;
+};
+"""
+
+# What is done in each step, and what brings the page back to where it was.
+STEPS = {
+    "filter by a fault": ("""document.querySelector('#overview [data-key="fault=wrong_value"]').click()""",) * 2,
+    "filter by a cell": ("""document.querySelector('.heat .mark').dispatchEvent(new MouseEvent("click", { bubbles: true }))""",) * 2,
+    "filter by a tool": ("""document.querySelector('#overview [data-key^="tool="].bar').click()""",) * 2,
+    "filter by a score": ("""document.querySelector('#overview [data-key^="score="]').click()""",) * 2,
+    "search": ("type('cancel_or')", "type('')"),
+    "search for nothing": ("type('nowhere')", "type('')"),
+    "sort by score": ("""document.querySelector('[data-key="sort score"]').click()""",) * 3,
+    "sort by call": ("""document.querySelector('[data-key="sort made"]').click()""",) * 3,
+    "sort by time": ("""document.querySelector('[data-key="sort seconds"]').click()""",) * 3,
+    "scroll a little": ("scroll(700)",) * 6,
+    "scroll to the end": ("scroll(1e9)", "scroll(-1e9)"),
+    "open a case": ("document.querySelectorAll('.row')[3].click()", "press('j')", "press('j')", "press('Escape')"),
+}
+ACTS = """
+window.type = (text) => { const box = document.getElementById("search"); box.value = text; box.dispatchEvent(new Event("input", { bubbles: true })); };
+window.scroll = (by) => { document.querySelector(".row-scroll").scrollTop += by; };
+window.press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cases", type=int, default=100_000)
+    parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--to", default=None, help="folder for the files (a temporary one if not given)")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=options.to) as made, sync_playwright() as playwright:
+        folder = Path(made)
+        runs = made_up(folder, options.cases)
+        size = sum(path.stat().st_size for path in runs.rglob("*.jsonl"))
+        print(f"{options.cases:,} cases in each of two runs, {size / 1e6:,.0f} MB of answers and grades; the longest of {options.times}")
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        with viewer_process(runs) as address:
+            missed = first_screens(browser, address)
+            page = opened(browser, f"{address}#run=base", "charts")
+            missed += steps(page, options.times)
+            page.context.close()
+            page = opened(browser, f"{address}#run=tuned&base=base", "charts")
+            page.locator(".forest").wait_for(timeout=120_000)
+            print("  two runs compared")
+            missed += steps(page, options.times, {"filter by fixed": ("""document.querySelector('[data-change="fixed"]').click()""", """document.querySelector('[data-change=""]').click()"""), **STEPS})
+        browser.close()
+    return 1 if missed else 0
+
+
+def opened(browser: Browser, address: str, what: str) -> Page:
+    """The page once this has arrived."""
+    page = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce").new_page()
+    page.add_init_script(ARRIVALS + ACTS)
+    page.goto(address)
+    page.wait_for_function("(what) => what in arrived", arg=what, timeout=120_000)
+    return page
+
+
+def first_screens(browser: Browser, address: str) -> int:
+    """The run opened by the first who asks, and by one who comes later."""
+    missed = 0
+    for who in ("asked first", "asked again"):
+        page = opened(browser, f"{address}#run=base", "charts")
+        page.wait_for_function("'intervals' in arrived", timeout=120_000)
+        at: dict[str, float] = page.evaluate("arrived")
+        slow: list[float] = page.evaluate("slow")
+        first = max(at["rows"], at["numbers"])
+        missed += first > FIRST_SCREEN
+        print(
+            f"  first screen, {who}   {first:6.0f} ms, at most {FIRST_SCREEN:,}: {'held' if first <= FIRST_SCREEN else 'NOT HELD'}"
+            f"   rows {at['rows']:.0f}, numbers {at['numbers']:.0f}, charts {at['charts']:.0f}, intervals {at['intervals']:.0f}; "
+            f"longest task while loading {max(slow, default=0):.0f} ms"
+        )
+        page.context.close()
+    return missed
+
+
+def steps(page: Page, times: int, given: dict[str, tuple[str, ...]] = STEPS) -> int:
+    """Every step in its turn; how many took too long."""
+    missed = 0
+    page.wait_for_timeout(1500)
+    for name, acts in given.items():
+        taken: list[float] = []
+        page.evaluate("slow.length = 0")
+        for _ in range(times):
+            for act in acts:
+                taken.append(page.evaluate(f"timed(() => {{ {act}; }})"))
+                page.wait_for_timeout(60)
+        slow: list[float] = page.evaluate("slow")
+        longest = max([*taken, *slow])
+        missed += longest > STEP
+        print(
+            f"  {name:20} {sorted(taken)[len(taken) // 2]:5.0f} ms, longest {max(taken):5.0f} ms, longest task {max(slow, default=0):4.0f} ms,"
+            f" at most {STEP}: {'held' if longest <= STEP else 'NOT HELD'}"
+        )
+    return missed
+
+
+def made_up(folder: Path, cases: int) -> Path:
+    """A dataset of so many decision points and two runs of it, `base` and `tuned`."""
+    data = str(folder / "talks.jsonl")
+    talks = cases // POINTS
+    write_lines(data, (json.dumps(talk(number)).encode() + b"\n" for number in range(talks)))
+    for name, share in (("base", 0.25), ("tuned", 0.2)):
+        began = time.perf_counter()
+        random = Random(name)
+        file = str(folder / f"{name}.jsonl")
+        write_lines(file, (json.dumps(answer(random, share, *divmod(at, POINTS))).encode() + b"\n" for at in range(talks * POINTS)))
+        grade_file(data, [file], Settings(), out=str(folder / "runs"), name=name)
+        print(f"  {name}: graded in {time.perf_counter() - began:.1f} s")
+    return folder / "runs"
+
+
+def called(number: int, point: int) -> dict[str, Any]:
+    return {"name": TOOLS[(number * 7 + point * 11) % len(TOOLS)], "arguments": {"order_id": f"#W{number:06}", "amount": point, "reason": "no longer needed"}}
+
+
+def talk(number: int) -> dict[str, Any]:
+    messages: list[dict[str, Any]] = [{"role": "user", "content": f"Please see to #W{number:06}, not to #W{number + 1:06}, and tell me how it went."}]
+    for point in range(POINTS):
+        call = called(number, point)
+        made = {"id": f"c{point}", "type": "function", "function": {"name": call["name"], "arguments": json.dumps(call["arguments"])}}
+        messages += [{"role": "assistant", "content": None, "tool_calls": [made]}, {"role": "tool", "tool_call_id": f"c{point}", "content": '{"status": "done"}'}]
+    parameters = {"type": "object", "properties": {"order_id": {"type": "string"}, "amount": {"type": "integer"}, "reason": {"type": "string"}}}
+    tools = [{"type": "function", "function": {"name": name, "parameters": parameters}} for name in TOOLS[:6]]
+    return {"id": f"t{number}", "messages": messages, "tools": tools}
+
+
+def answer(random: Random, share: float, number: int, point: int) -> dict[str, Any]:
+    """What came back: wrong in this share of the cases, each time in one of four ways."""
+    call = called(number, point)
+    chance = random.random()
+    if chance < share:
+        way = int(chance / share * 4)
+        changed: dict[str, Any] = [{"order_id": f"#W{number + 1:06}"}, {"order_id": "#X"}, {"amount": -1}, {}][way]
+        call = {"name": call["name"] if way < 3 else random.choice(TOOLS), "arguments": {**call["arguments"], **changed}}
+    return {"case": f"t{number}:{1 + 2 * point}", "calls": [call], "spent": {"seconds": round(random.expovariate(1.5), 3)}}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""axe-core in the browser: nothing on the page keeps people with assistive technology out, in either colour, wide or narrow."""
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="no playwright: pip install -e '.[dev]'")
+pytest.importorskip("axe_playwright_python", reason="no axe-core: pip install -e '.[dev]'")
+
+from playwright.sync_api import Page, expect
+
+from tests.viewer.conftest import Opener
+
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+GRAVE = ("serious", "critical")
+
+
+def findings(page: Page) -> list[str]:
+    """What axe finds of weight: the rule and the elements."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE)
+    found: list[dict[str, Any]] = page.evaluate("axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)")
+    return [f"{one['id']}: {[node['html'][:200] for node in one['nodes'][:3]]}" for one in found if one["impact"] in GRAVE]
+
+
+def go(page: Page, state: str, wait: str) -> None:
+    page.evaluate("(state) => { location.hash = state; }", state)
+    page.locator(wait).first.wait_for()
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_nobody_is_kept_out(opened: Opener, both_report: Path, dark: bool, width: int) -> None:
+    page = opened(both_report, width=width, dark=dark)
+    go(page, "run=base", ".heat:visible")
+    assert findings(page) == []
+    go(page, "run=base&fault=wrong_value&tool=get_order&q=W&sort=-score", ".chip:visible")
+    page.locator('.chip, .bar[aria-pressed="true"]').first.hover()
+    assert findings(page) == []
+    go(page, "run=base&case=s8%3A5", "#case-title:visible")
+    page.get_by_role("button", name="show message 0").click()
+    expect(page.locator(".pointed-at")).to_be_visible()
+    assert findings(page) == []
+    go(page, "run=tuned&base=base&change=broken", ".forest:visible")
+    assert findings(page) == []
+    go(page, "run=tuned&base=base&case=s0%3A1", ".outcome-word:visible")
+    assert findings(page) == []
+    go(page, "nothing", ".runs:visible")
+    assert findings(page) == []
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    assert findings(page) == []
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_conversations_and_empty_states_neither(opened: Opener, desk_report: Path, dark: bool) -> None:
+    page = opened(desk_report, dark=dark)
+    assert findings(page) == []
+    page.locator(".row").first.click()
+    expect(page.locator("#case-title")).to_be_visible()
+    page.locator(".case-verdict details:not([open]) > summary").evaluate_all("(all) => all.forEach((one) => one.click())")
+    assert findings(page) == []
+    go(page, "run=desk&q=nothing+has+this", "#no-rows:visible")
+    assert findings(page) == []
+
+
+def test_the_checker_would_find_something(opened: Opener, both_report: Path) -> None:
+    page = opened(both_report)
+    page.evaluate("document.querySelector('#search').removeAttribute('aria-label'); document.querySelector('#search').removeAttribute('placeholder')")
+    assert "label" in findings(page)[0]
