@@ -85,10 +85,13 @@ def url() -> Iterator[str]:
 
 @pytest.fixture(scope="module", params=["stdio", "http"])
 def seen(request: pytest.FixtureRequest) -> Seen:
-    from mcp import StdioServerParameters
+    from mcp import StdioServerParameters, stdio_client
 
-    over_stdio = StdioServerParameters(command=COMMAND[0], args=COMMAND[1:])
-    return asyncio.run(look(over_stdio if request.param == "stdio" else request.getfixturevalue("url")))
+    if request.param == "http":
+        return asyncio.run(look(request.getfixturevalue("url")))
+    # the SDK keeps the standard error of when it was imported, which may be that of a test that has ended
+    over_stdio = stdio_client(StdioServerParameters(command=COMMAND[0], args=COMMAND[1:]), errlog=sys.__stderr__ or sys.stderr)
+    return asyncio.run(look(over_stdio))
 
 
 def test_the_sdks_own_client_lists_and_calls_every_tool(seen: Seen) -> None:
