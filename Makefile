@@ -90,7 +90,7 @@ proof: $(VENV)/developed           ## what takes longer: a 2 GB file, memory, ma
 	HYPOTHESIS_PROFILE=proof $(BIN)/python -m pytest -m laws -o timeout=1800 || status=1; \
 	$(MAKE) --no-print-directory bench-peers parity || status=1; exit $$status
 
-picture: $(VENV)/installed         ## the README's picture, made anew
+picture: $(VENV)/developed         ## the README's picture, made anew
 	$(BIN)/python docs/picture.py
 
 clean:           ## remove what was made

@@ -1,10 +1,11 @@
 """Does the page stay quick with 100,000 cases? Measured in a browser: the first screen, and every step after it.
 
-A dataset is made up and graded for real: conversations of five calls each, thirty tools, a fault in one of four; two runs of it. Debian's chromium
-opens the run in a viewer that was just started (`callmark view`, a process of its own). The first screen is there when numbers and rows
-are; the charts follow when every row has come. A step is timed by `performance.now()` from the input until the frame that shows its
-outcome has been drawn, a few times each, the longest counts; tasks of the page that took longer than 50 ms meanwhile are listed by a
-PerformanceObserver. The limits: first screen 2 s, each step and each such task 200 ms. Exit status 1 when one is not held.
+A dataset is made up and graded for real, twice: conversations of five calls each, thirty tools, a fault in one of four. Debian's chromium
+opens the run in a viewer that was just started (`callmark view`, a process of its own) and once more when everything has been read. The
+first screen is there when the head, the counts and a table of cases are; numbers and charts, which take every case, follow and are told
+beside it. A step is timed by `performance.now()` from the input until the frame that shows its outcome has been drawn, a few times
+each, the longest counts; so do tasks of the page that a PerformanceObserver tells of, those over 50 ms. The limits: first screen 2 s, each
+step and each task after loading 200 ms. Exit status 1 when one is not held.
 
     python benchmarks/viewer.py [--cases 100000] [--times 5] [--to DIR]
 """
@@ -21,14 +22,16 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the browser's settings are the tests'
 
 from playwright.sync_api import Browser, Page, sync_playwright
+from tests.viewer.conftest import FLAGS, viewer_process
 
 from callmark.formats import write_lines
 from callmark.grading.suites import Settings
 from callmark.running.graded_run import grade_file
-from tests.viewer.conftest import FLAGS, viewer_process
 
 POINTS = 5  # of a conversation
-TOOLS = [f"{verb}_{noun}" for verb in ("find", "get", "create", "change", "cancel") for noun in ("order", "user", "room", "item", "bill", "trip")]
+TOOLS = [
+    f"{verb}_{noun}" for verb in ("find", "get", "create", "change", "cancel") for noun in ("order", "user", "room", "item", "bill", "trip")
+]
 FIRST_SCREEN = 2000  # milliseconds
 STEP = 200
 
@@ -38,17 +41,37 @@ window.arrived = {};
 window.slow = [];
 const wanted = { rows: ".row", numbers: ".tile-number", charts: ".heat", intervals: ".tile-interval:not(:empty)" };
 const look = () => {
-  for (const [name, selector] of Object.entries(wanted)) if (!(name in arrived) && document.querySelector(selector)) arrived[name] = performance.now();
+  for (const [name, selector] of Object.entries(wanted)) {
+    if (!(name in arrived) && document.querySelector(selector)) arrived[name] = performance.now();
+  }
   if (Object.keys(arrived).length < Object.keys(wanted).length) requestAnimationFrame(look);
 };
 requestAnimationFrame(look);
 new PerformanceObserver((list) => slow.push(...list.getEntries().map((one) => one.duration))).observe({ type: "longtask", buffered: true });
+const drawn = () => new Promise((done) => requestAnimationFrame(() => {
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = done;
+  port2.postMessage(0);
+}));
 window.timed = async (act) => {
   const began = performance.now();
-  act();
-  await new Promise((done) => requestAnimationFrame(() => { const after = new MessageChannel(); after.port1.onmessage = done; after.port2.postMessage(0); }));
+  const there = act() ?? (() => true);
+  do await drawn(); while (!there());
   return performance.now() - began;
 };
+window.untilCase = (act) => {
+  const title = () => document.getElementById("case-title")?.textContent;
+  const before = title();
+  act();
+  return () => title() !== before;
+};
+window.type = (text) => {
+  const box = document.getElementById("search");
+  box.value = text;
+  box.dispatchEvent(new Event("input", { bubbles: true }));
+};
+window.scroll = (by) => { document.querySelector(".row-scroll").scrollTop += by; };
+window.press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
 """
 
 # What is done in each step, and what brings the page back to where it was.
@@ -64,13 +87,21 @@ STEPS = {
     "sort by time": ("""document.querySelector('[data-key="sort seconds"]').click()""",) * 3,
     "scroll a little": ("scroll(700)",) * 6,
     "scroll to the end": ("scroll(1e9)", "scroll(-1e9)"),
-    "open a case": ("document.querySelectorAll('.row')[3].click()", "press('j')", "press('j')", "press('Escape')"),
+    "open a case": ("return untilCase(() => document.querySelectorAll('.row')[3].click())", "press('Escape')"),
+    "go to the next": (
+        "return untilCase(() => document.querySelectorAll('.row')[3].click())",
+        "return untilCase(() => press('j'))",
+        "return untilCase(() => press('j'))",
+        "press('Escape')",
+    ),
 }
-ACTS = """
-window.type = (text) => { const box = document.getElementById("search"); box.value = text; box.dispatchEvent(new Event("input", { bubbles: true })); };
-window.scroll = (by) => { document.querySelector(".row-scroll").scrollTop += by; };
-window.press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
-"""
+BASELINE_STEPS = {
+    "filter by fixed": (
+        """document.querySelector('[data-change="fixed"]').click()""",
+        """document.querySelector('[data-change=""]').click()""",
+    ),
+    **STEPS,
+}
 
 
 def main() -> int:
@@ -93,7 +124,7 @@ def main() -> int:
             page = opened(browser, f"{address}#run=tuned&base=base", "charts")
             page.locator(".forest").wait_for(timeout=120_000)
             print("  two runs compared")
-            missed += steps(page, options.times, {"filter by fixed": ("""document.querySelector('[data-change="fixed"]').click()""", """document.querySelector('[data-change=""]').click()"""), **STEPS})
+            missed += steps(page, options.times, BASELINE_STEPS)
         browser.close()
     return 1 if missed else 0
 
@@ -101,7 +132,7 @@ def main() -> int:
 def opened(browser: Browser, address: str, what: str) -> Page:
     """The page once this has arrived."""
     page = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce").new_page()
-    page.add_init_script(ARRIVALS + ACTS)
+    page.add_init_script(ARRIVALS)
     page.goto(address)
     page.wait_for_function("(what) => what in arrived", arg=what, timeout=120_000)
     return page
@@ -112,14 +143,14 @@ def first_screens(browser: Browser, address: str) -> int:
     missed = 0
     for who in ("asked first", "asked again"):
         page = opened(browser, f"{address}#run=base", "charts")
-        page.wait_for_function("'intervals' in arrived", timeout=120_000)
+        page.wait_for_function("() => 'intervals' in arrived", timeout=120_000)
         at: dict[str, float] = page.evaluate("arrived")
         slow: list[float] = page.evaluate("slow")
-        first = max(at["rows"], at["numbers"])
+        first = at["rows"]
         missed += first > FIRST_SCREEN
         print(
-            f"  first screen, {who}   {first:6.0f} ms, at most {FIRST_SCREEN:,}: {'held' if first <= FIRST_SCREEN else 'NOT HELD'}"
-            f"   rows {at['rows']:.0f}, numbers {at['numbers']:.0f}, charts {at['charts']:.0f}, intervals {at['intervals']:.0f}; "
+            f"  first screen, {who} {first:6.0f} ms, at most {FIRST_SCREEN:,}: {'held' if first <= FIRST_SCREEN else 'NOT HELD'}; "
+            f"numbers after {at['numbers']:,.0f} ms, their intervals {at['intervals']:,.0f}, charts {at['charts']:,.0f}; "
             f"longest task while loading {max(slow, default=0):.0f} ms"
         )
         page.context.close()
@@ -141,8 +172,8 @@ def steps(page: Page, times: int, given: dict[str, tuple[str, ...]] = STEPS) -> 
         longest = max([*taken, *slow])
         missed += longest > STEP
         print(
-            f"  {name:20} {sorted(taken)[len(taken) // 2]:5.0f} ms, longest {max(taken):5.0f} ms, longest task {max(slow, default=0):4.0f} ms,"
-            f" at most {STEP}: {'held' if longest <= STEP else 'NOT HELD'}"
+            f"  {name:20} {sorted(taken)[len(taken) // 2]:5.0f} ms, longest {max(taken):5.0f} ms, longest task "
+            f"{max(slow, default=0):4.0f} ms, at most {STEP}: {'held' if longest <= STEP else 'NOT HELD'}"
         )
     return missed
 
@@ -163,17 +194,33 @@ def made_up(folder: Path, cases: int) -> Path:
 
 
 def called(number: int, point: int) -> dict[str, Any]:
-    return {"name": TOOLS[(number * 7 + point * 11) % len(TOOLS)], "arguments": {"order_id": f"#W{number:06}", "amount": point, "reason": "no longer needed"}}
+    return {
+        "name": TOOLS[(number * 7 + point * 11) % len(TOOLS)],
+        "arguments": {"order_id": f"#W{number:06}", "amount": point, "reason": "no longer needed"},
+    }
+
+
+def offered(number: int) -> list[str]:
+    """The tools of a conversation: those that are called, and one more."""
+    return sorted({*(called(number, point)["name"] for point in range(POINTS)), TOOLS[number % len(TOOLS)]})
 
 
 def talk(number: int) -> dict[str, Any]:
-    messages: list[dict[str, Any]] = [{"role": "user", "content": f"Please see to #W{number:06}, not to #W{number + 1:06}, and tell me how it went."}]
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": f"Please see to #W{number:06}, not to #W{number + 1:06}, and tell me how it went."}
+    ]
     for point in range(POINTS):
         call = called(number, point)
         made = {"id": f"c{point}", "type": "function", "function": {"name": call["name"], "arguments": json.dumps(call["arguments"])}}
-        messages += [{"role": "assistant", "content": None, "tool_calls": [made]}, {"role": "tool", "tool_call_id": f"c{point}", "content": '{"status": "done"}'}]
-    parameters = {"type": "object", "properties": {"order_id": {"type": "string"}, "amount": {"type": "integer"}, "reason": {"type": "string"}}}
-    tools = [{"type": "function", "function": {"name": name, "parameters": parameters}} for name in TOOLS[:6]]
+        messages += [
+            {"role": "assistant", "content": None, "tool_calls": [made]},
+            {"role": "tool", "tool_call_id": f"c{point}", "content": '{"status": "done"}'},
+        ]
+    parameters = {
+        "type": "object",
+        "properties": {"order_id": {"type": "string"}, "amount": {"type": "integer"}, "reason": {"type": "string"}},
+    }
+    tools = [{"type": "function", "function": {"name": name, "parameters": parameters}} for name in offered(number)]
     return {"id": f"t{number}", "messages": messages, "tools": tools}
 
 
@@ -183,8 +230,8 @@ def answer(random: Random, share: float, number: int, point: int) -> dict[str, A
     chance = random.random()
     if chance < share:
         way = int(chance / share * 4)
-        changed: dict[str, Any] = [{"order_id": f"#W{number + 1:06}"}, {"order_id": "#X"}, {"amount": -1}, {}][way]
-        call = {"name": call["name"] if way < 3 else random.choice(TOOLS), "arguments": {**call["arguments"], **changed}}
+        changes: list[dict[str, Any]] = [{"order_id": f"#W{number + 1:06}"}, {"order_id": "#X"}, {"amount": -1}, {}]
+        call = {"name": call["name"] if way < 3 else random.choice(offered(number)), "arguments": {**call["arguments"], **changes[way]}}
     return {"case": f"t{number}:{1 + 2 * point}", "calls": [call], "spent": {"seconds": round(random.expovariate(1.5), 3)}}
 
 

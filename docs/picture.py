@@ -1,41 +1,38 @@
-"""Makes docs/callmark.svg, the README's picture: what `callmark demo` finds in the dataset that is in the package."""
+"""Makes docs/callmark.png, the README's picture: the report of `callmark demo`, as a browser shows it. Needs Debian's chromium."""
 
+import contextlib
 import io
-import re
+import sys
+import tempfile
 from pathlib import Path
 
-import msgspec
-from rich._export_format import CONSOLE_SVG_FORMAT
-from rich.console import Console
-from rich.text import Text
+from playwright.sync_api import sync_playwright
 
-import callmark
-from callmark.data import filter as rules
-from callmark.reporting.findings import show_findings
-from callmark.reporting.kept import show_kept
+from callmark.cli.main import run
 
-FONTS = re.compile(r"@font-face \{\{.*?\}\}\s*", re.DOTALL)  # fetched from elsewhere by default; the system's will do
-DATA = Path(callmark.__file__).parent / "demo" / "hotel.jsonl"
+WIDTH, HEIGHT = 1440, 900
+FLAGS = ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none"]
 
 
-def main() -> None:
-    console = Console(file=io.StringIO(), record=True, width=132, highlight=False, markup=False)
-    report = callmark.lint(callmark.load(DATA))
-    console.print(Text("$ callmark lint hotel.jsonl", style="bold"))
-    show_findings(
-        console, msgspec.structs.replace(report, findings=[msgspec.structs.replace(one, file="hotel.jsonl") for one in report.findings])
-    )
-    console.print()
-    wanted = [rules.require("find_guest_* > get_guest(guest_id=$result)"), rules.grounded(), rules.clean()]
-    *_, (_, _, kept) = rules.judge(callmark.load(DATA), wanted)
-    console.print(
-        Text("$ callmark filter hotel.jsonl -o good.jsonl --require 'find_guest_* > get_guest(guest_id=$result)' …", style="bold")
-    )
-    show_kept(console, kept)
-    console.print()
-    picture = console.export_svg(title="callmark", code_format=FONTS.sub("", CONSOLE_SVG_FORMAT))
-    Path(__file__).with_name("callmark.svg").write_text(picture, encoding="utf-8")
+def main() -> int:
+    with tempfile.TemporaryDirectory() as made, contextlib.redirect_stdout(io.StringIO()):
+        if status := run(["demo", "-o", made]):
+            return status
+        hasty = next(Path(made, "runs").glob("scripted-hasty-*")).name
+        take(f"{Path(made, 'report.html').as_uri()}#run={hasty}", Path(__file__).with_name("callmark.png"))
+    return 0
+
+
+def take(address: str, out: Path) -> None:
+    """The upper part of a page, light, as it is on a screen of this size."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light", device_scale_factor=1)
+        page.goto(address)
+        page.locator(".heat").wait_for()
+        page.screenshot(path=str(out))
+        browser.close()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

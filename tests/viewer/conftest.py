@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 
-# Whatever would show that text from data became script: set up before anything of the page runs. Playwright itself needs `eval`; a page that
-# tried it would break its policy.
+# Whatever would show that text from data became script: set up before anything of the page runs. Playwright itself needs `eval`; a page
+# that tried it would break its policy.
 WATCH = """
 window.hits = [];
 const told = (what) => (...given) => { window.hits.push(what + ": " + String(given[0]).slice(0, 200)); };
@@ -66,7 +66,7 @@ def browser() -> Iterator["Browser"]:
 
 @contextmanager
 def opening(browser: "Browser") -> Iterator[Opener]:
-    """Every page is watched: in the end nothing was asked of anybody else, nothing was refused, no script failed and none came from data."""
+    """Every page is watched: in the end nobody else was asked for anything, nothing was refused, no script failed, none came from data."""
     pages: list[tuple[Page, list[str]]] = []
 
     def open_page(
@@ -111,7 +111,9 @@ def watched(page: "Page", address: str) -> list[str]:
     own: Callable[[str], bool] = (lambda url: url == here) if here.startswith("file:") else (lambda url: url.startswith(here))
 
     def said(message: "ConsoleMessage") -> None:
-        refused = "/api/" in message.location["url"] and re.search("status of 40[04]", message.text)  # what is not there is told on the page
+        refused = "/api/" in message.location["url"] and re.search(
+            "status of 40[04]", message.text
+        )  # what is not there is told on the page
         if message.type in ("error", "warning") and not refused:
             seen.append(f"{message.type}: {message.text}")
 
@@ -125,7 +127,9 @@ def watched(page: "Page", address: str) -> list[str]:
     page.on("popup", lambda other: seen.append(f"popup: {other.url}"))
     page.on("download", lambda other: seen.append(f"download: {other.url}"))
     page.on("request", lambda asked: None if own(asked.url.partition("#")[0]) or asked.url.startswith("data:") else seen.append(asked.url))
-    page.on("framenavigated", lambda frame: None if own(frame.url.partition("#")[0].partition("?")[0]) else seen.append(f"went to {frame.url}"))
+    page.on(
+        "framenavigated", lambda frame: None if own(frame.url.partition("#")[0].partition("?")[0]) else seen.append(f"went to {frame.url}")
+    )
     return seen
 
 

@@ -1,6 +1,7 @@
 """What the tests in the browser look at: a shop's decision points answered by two models, and a help desk's conversations.
 
-Of the shop's 36 cases `base` has 16 right, 19 wrong and one error; `tuned` has 33 right. 18 are fixed, 2 broken, 14 right and one wrong in both.
+Of the shop's 36 cases `base` has 16 right, 19 wrong and one error; `tuned` has 33 right. 18 are fixed, 2 broken, 14 right and one wrong in
+both.
 """
 
 import json
@@ -108,6 +109,15 @@ def desk_run(folder: Path) -> Path:
     assert run(["synth", "--scenarios-only", "-o", str(folder / "all.jsonl")]) == 0
     rows = [json.loads(line) for line in (folder / "all.jsonl").read_text(encoding="utf-8").splitlines()]
     write_rows(folder / "scenarios.jsonl", *(one for one in rows if one["id"] in DESK_CASES))
-    settings = ["--system", str(desk / "workflow.md"), "--config", str(desk / "callmark.toml"), "--tools", f"mcp:{sys.executable} -m callmark.demo.helpdesk"]
-    callmark("simulate", folder / "scenarios.jsonl", "--agent", "sloppy", "--trials", "2", "-o", folder / "runs", "--name", "desk", *settings)
+    settings = [
+        "--system",
+        str(desk / "workflow.md"),
+        "--config",
+        str(desk / "callmark.toml"),
+        "--tools",
+        f"mcp:{sys.executable} -m callmark.demo.helpdesk",
+    ]
+    callmark(
+        "simulate", folder / "scenarios.jsonl", "--agent", "sloppy", "--trials", "2", "-o", folder / "runs", "--name", "desk", *settings
+    )
     return folder / "runs" / "desk"

@@ -68,5 +68,7 @@ def test_conversations_and_empty_states_neither(opened: Opener, desk_report: Pat
 
 def test_the_checker_would_find_something(opened: Opener, both_report: Path) -> None:
     page = opened(both_report)
-    page.evaluate("document.querySelector('#search').removeAttribute('aria-label'); document.querySelector('#search').removeAttribute('placeholder')")
+    page.evaluate(
+        "document.querySelector('#search').removeAttribute('aria-label'); document.querySelector('#search').removeAttribute('placeholder')"
+    )
     assert "label" in findings(page)[0]

@@ -6,7 +6,7 @@ name, so that it can be looked for.
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,8 @@ from callmark.calls.strict import dump
 from callmark.grading.suites import Settings
 from callmark.running.graded_run import grade_file
 from tests.rows import assistant, call, result, row, user, write_rows
-from tests.viewer.conftest import Opener, opening, reported, viewer_process, watched
-from tests.viewer.graded import answer, changed, graded
+from tests.viewer.conftest import WATCH, opening, reported, viewer_process, watched
+from tests.viewer.graded import answer, graded
 from tests.viewer.shown_runs import shop_tool
 
 TRICKS = [
@@ -83,11 +83,16 @@ def held(trick: str) -> dict[str, Any]:
 def hostile_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The runs `decisions`, `others` and `scenarios`, whose own names, models, datasets, metrics and notes are hostile too."""
     folder = tmp_path_factory.mktemp("hostile")
-    data = write_rows(folder / f'data{TRICKS[1].replace("/", "")}.jsonl', *map(decision, TRICKS), decision(WORD))
+    data = write_rows(folder / f"data{TRICKS[1].replace('/', '')}.jsonl", *map(decision, TRICKS), decision(WORD))
     answers = [*map(decided, TRICKS), decided(WORD)]
     runs = [
         graded(folder, data, answers, "decisions"),
-        graded(folder, data, [*answers[:3], *({"case": one["case"], "error": f"error{TRICKS[n]}"} for n, one in enumerate(answers[3:-1], 3))], "others"),
+        graded(
+            folder,
+            data,
+            [*answers[:3], *({"case": one["case"], "error": f"error{TRICKS[n]}"} for n, one in enumerate(answers[3:-1], 3))],
+            "others",
+        ),
     ]
     write_rows(folder / "scenarios.jsonl", *map(scenario, TRICKS), scenario(WORD))
     write_rows(folder / "held.jsonl", *map(held, TRICKS), held(WORD))
@@ -226,37 +231,39 @@ def test_runs_compared(page: Page) -> None:
 
 @pytest.mark.parametrize("trick", PLAIN)
 def test_an_address_that_somebody_else_made(page: Page, trick: str) -> None:
-    page.evaluate("(trick) => { location.hash = ['run', 'base', 'case', 'q', 'tool', 'sort', 'fault', 'whose', 'also'].map((key) => `${key}=${trick}`).join('&'); }", trick)
+    keys = ("run", "base", "case", "q", "tool", "sort", "fault", "whose", "also")
+    page.evaluate("(state) => { location.hash = state; }", "&".join(f"{key}={trick}" for key in keys))
     expect(page.locator(".notice, .empty").first).to_be_visible()
 
 
+SLOW_TASKS = """() => {
+  window.slow = [];
+  new PerformanceObserver((list) => slow.push(...list.getEntries().map((one) => one.duration))).observe({ type: "longtask" });
+}"""
+
+
 def test_a_megabyte_word_is_folded_and_holds_nothing_up(page: Page) -> None:
-    page.set_viewport_size({"width": 1440, "height": 900})
-    page.evaluate("window.slow = []; new PerformanceObserver((list) => slow.push(...list.getEntries().map((one) => one.duration))).observe({ type: 'longtask' })")
+    page.evaluate(SLOW_TASKS)
     for run in ("decisions", "scenarios"):
-        go(page, ".row:visible", run=run)
-        name = page.evaluate("(document.querySelector('.row') && [...document.querySelectorAll('.row .cell-case span')].map((one) => one.title).find((one) => one.startsWith('idwww'))) || ''")
-        if not name:
-            page.get_by_label("Search ids").fill("idwww")
-            name = page.locator(".row .cell-case span").first.get_attribute("title") or ""
+        go(page, ".row:visible", run=run, q="idwww")
+        name = page.locator(".row .cell-case span").first.get_attribute("title") or ""
         go(page, "#case-title:visible", run=run, case=name)
         shows(page, ".case-talk", "w" * 200)
         assert len(page.locator("#case").text_content() or "") < 500_000
         page.get_by_role("button", name=re.compile("show more of")).first.click()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 1440
-        page.set_viewport_size({"width": 390, "height": 800})
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
-        page.set_viewport_size({"width": 1440, "height": 900})
+        for width in (390, 1440):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert max(page.evaluate("slow"), default=0) < LONGEST_TASK
 
 
 def test_the_listeners_would_notice(browser: Browser, tmp_path: Path) -> None:
     """What the tests above rely on: a page that does what it should not is seen to."""
     bad = tmp_path / "bad.html"
-    bad.write_text("<!doctype html><script>window.hit = 1; alert(1); document.body.innerHTML = '<img src=\"http://127.0.0.1:9/x\">'</script><body>")
+    bad.write_text(
+        "<!doctype html><script>window.hit = 1; alert(1); document.body.innerHTML = '<img src=\"http://127.0.0.1:9/x\">'</script><body>"
+    )
     context = browser.new_context()
-    from tests.viewer.conftest import WATCH
-
     context.add_init_script(WATCH)
     other = context.new_page()
     heard = watched(other, bad.as_uri())

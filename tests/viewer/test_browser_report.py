@@ -1,4 +1,4 @@
-"""The report in a browser, opened from disk: filters, search, order, cases and their evidence, addresses, keys, colours, narrow, on paper."""
+"""The report in a browser, opened from disk: filters, search, order, cases with their evidence, addresses, keys, colours, narrow, paper."""
 
 import re
 from pathlib import Path
@@ -156,7 +156,9 @@ def test_a_wrong_value_leads_to_the_message_it_was_taken_from(opened: Opener, ba
     expect(message).to_be_focused()
 
 
-@pytest.mark.parametrize("case, sentence", [("s0:3", "stands nowhere in the conversation"), ("s2:5", "Shall I?"), ("s5:3", "HTTP 503"), ("s11:5", "drop_order")])
+@pytest.mark.parametrize(
+    "case, sentence", [("s0:3", "stands nowhere in the conversation"), ("s2:5", "Shall I?"), ("s5:3", "HTTP 503"), ("s11:5", "drop_order")]
+)
 def test_other_outcomes_are_told_too(opened: Opener, base_report: Path, case: str, sentence: str) -> None:
     page = opened(f"{base_report.as_uri()}#run=base&case={case}", wait="#case-title")
     expect(page.locator(".case-verdict")).to_contain_text(sentence)
@@ -289,7 +291,9 @@ def test_charts_are_one_stop_each_and_arrows_go_inside(base: Page) -> None:
     base.keyboard.press("ArrowRight")
     base.keyboard.press(" ")
     assert "made=get_user" in base.url
-    stops = base.evaluate("[...document.querySelectorAll('.heat, .bars, .columns')].map((box) => box.querySelectorAll('[tabindex=\"0\"]').length)")
+    stops = base.evaluate(
+        "[...document.querySelectorAll('.heat, .bars, .columns')].map((box) => box.querySelectorAll('[tabindex=\"0\"]').length)"
+    )
     assert set(stops) == {1}
 
 

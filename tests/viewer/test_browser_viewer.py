@@ -187,7 +187,19 @@ def going(tmp_path: Path) -> Iterator[tuple[Path, "subprocess.Popen[bytes]"]]:
     (tmp_path / "gated.py").write_text(GATED)
     (tmp_path / "gate").write_text("4")
     (tmp_path / "runs").mkdir()
-    command = [sys.executable, "-m", "callmark", "run", "shop.jsonl", "--model", "python:gated:answer", "--name", "going", "--concurrency", "1"]
+    command = [
+        sys.executable,
+        "-m",
+        "callmark",
+        "run",
+        "shop.jsonl",
+        "--model",
+        "python:gated:answer",
+        "--name",
+        "going",
+        "--concurrency",
+        "1",
+    ]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             yield tmp_path / "gate", process
