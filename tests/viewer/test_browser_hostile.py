@@ -67,6 +67,14 @@ def decided(trick: str) -> dict[str, Any]:
     return answer(f"id{trick}", made, broken, **more)
 
 
+def long_decision() -> dict[str, Any]:
+    """A case whose words are a megabyte each; not all of them, as each case beside it in the file is read with it."""
+    case = decision(WORD[:50])
+    tool = f"tool{WORD}"
+    case["messages"][2] = user(f"user{WORD}")
+    return {**case, "id": "long", "expected_output": assistant(call(tool, {f"key{WORD}": f"expected{WORD}"}))}
+
+
 def scenario(trick: str) -> dict[str, Any]:
     fields = {name: f"{name}{trick}" for name in ("id", "description", "scenarioType", "task_completion_condition", "instructions")}
     return {**fields, "expected_function_calls": [{"functionName": f"tool{trick}", "arguments": {f"key{trick}": f"expected{trick}"}}]}
@@ -83,8 +91,8 @@ def held(trick: str) -> dict[str, Any]:
 def hostile_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The runs `decisions`, `others` and `scenarios`, whose own names, models, datasets, metrics and notes are hostile too."""
     folder = tmp_path_factory.mktemp("hostile")
-    data = write_rows(folder / f"data{TRICKS[1].replace('/', '')}.jsonl", *map(decision, TRICKS), decision(WORD))
-    answers = [*map(decided, TRICKS), decided(WORD)]
+    data = write_rows(folder / f"data{TRICKS[1].replace('/', '')}.jsonl", *map(decision, TRICKS), long_decision())
+    answers = [*map(decided, TRICKS), {**decided(WORD), "case": "long"}]
     runs = [
         graded(folder, data, answers, "decisions"),
         graded(
@@ -177,26 +185,28 @@ def test_every_mark_of_every_chart_filters(page: Page) -> None:
 
 @pytest.mark.parametrize("trick", TRICKS, ids=ascii)
 def test_a_case_and_its_conversation(page: Page, trick: str) -> None:
-    go(page, ".row:visible", run="decisions")
-    go(page, "#case-title:visible", run="decisions", case=f"id{trick}")
-    holds(page, "#case-title", trick, "id")
+    open_case(page, "decisions", trick)
     holds(page, ".case-talk", trick, "system", "developer", "user", "assistant", "result", "again", "tool", "key", "said", "name")
-    unfold(page)
     holds(page, ".case-verdict", trick, "tool", "key", "expected", "user", "extra", "text", "thinking", "finish", "note", "odd", "group")
 
 
 @pytest.mark.parametrize("trick", TRICKS, ids=ascii)
 def test_a_scenario_and_its_transcript(page: Page, trick: str) -> None:
-    go(page, ".row:visible", run="scenarios")
-    go(page, "#case-title:visible", run="scenarios", case=f"id{trick}")
+    open_case(page, "scenarios", trick)
     holds(page, ".case-talk", trick, "user", "assistant", "tool", "key", "made", "result")
-    unfold(page)
     fields = ("description", "scenarioType", "task_completion_condition", "instructions", "ending", "note")
     holds(page, ".case-verdict", trick, *fields, "table", "row", "column", "reached", "expected", "text")
 
 
-def unfold(page: Page) -> None:
-    page.locator(".case-verdict details:not([open]) > summary").evaluate_all("(all) => all.forEach((one) => one.click())")
+def open_case(page: Page, run: str, trick: str) -> None:
+    """Open it with everything unfolded; its id stands above it."""
+    page.evaluate(
+        "(state) => { document.getElementById('case').replaceChildren(); location.hash = String(new URLSearchParams(state)); }",
+        {"run": run, "case": f"id{trick}"},
+    )
+    page.locator("#case-title").wait_for()
+    page.evaluate("document.querySelectorAll('.case-verdict details:not([open]) > summary').forEach((one) => one.click())")
+    holds(page, "#case-title", trick, "id")
 
 
 NAMES = {"\x1b": "ESC", "\x07": "BEL", "\0": "NUL", "\u202e": "RLO", "\u2066": "LRI", "\u200f": "RLM", "\u200b": "ZWSP"}
@@ -244,8 +254,8 @@ SLOW_TASKS = """() => {
 
 def test_a_megabyte_word_is_folded_and_holds_nothing_up(page: Page) -> None:
     page.evaluate(SLOW_TASKS)
-    for run in ("decisions", "scenarios"):
-        go(page, ".row:visible", run=run, q="idwww")
+    for run, sought in (("decisions", "long"), ("scenarios", "idwww")):
+        go(page, ".row:visible", run=run, q=sought)
         name = page.locator(".row .cell-case span").first.get_attribute("title") or ""
         go(page, "#case-title:visible", run=run, case=name)
         shows(page, ".case-talk", "w" * 200)
