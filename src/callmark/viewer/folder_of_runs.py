@@ -4,6 +4,7 @@ Left out: what is no run, what cannot be read, and what a link leads to outside 
 """
 
 import os
+import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from callmark.viewer.page_data import comparison_data, headline_of, listed
 from callmark.viewer.run_in_progress import RunInProgress
 
 Stamp = tuple[tuple[int, int], ...]
+_PLAIN = re.compile(r"(?!\.+$)[\w .-]{1,200}")  # names that lead nowhere else
 _MOST_OPEN = 6  # runs, and as many comparisons
 _PATIENCE = 0.4  # seconds that somebody waits for the list
 _SMALL = 5_000_000  # bytes of grades that are read while they wait
@@ -28,6 +30,10 @@ _SMALL = 5_000_000  # bytes of grades that are read while they wait
 
 class NotThere(BadInput):
     """There is no run, or no case, of that name."""
+
+
+class WayOut(NotThere):
+    """A name that would lead out of the folder, if a path were made of it."""
 
 
 class FolderOfRuns:
@@ -117,8 +123,9 @@ class FolderOfRuns:
 
     def _paths(self, names: Sequence[str]) -> list[Path]:
         there = self.runs()
-        if not set(names) <= there.keys():
-            raise NotThere("there is no such run")
+        for name in names:
+            if name not in there:
+                raise (NotThere if _PLAIN.fullmatch(name) and not os.path.lexists(self.path / name) else WayOut)("there is no such run")
         return [there[name] for name in names]
 
     def _is_inside(self, path: Path) -> bool:

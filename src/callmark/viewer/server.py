@@ -1,9 +1,11 @@
 """The viewer: the page over a folder of runs, on this machine only, for whoever has the address with its token.
 
 Refused with 403, whatever is asked: another `Host` than this machine's (so that no other site's name can be made to lead here), another
-`Origin`, and, for everything that is data, another token. Only GET and HEAD are answered, and nothing is ever written.
+`Origin`, a path that is none of ours, a name that would lead out of the folder, and, for everything that is data,
+another token. Only GET and HEAD are answered, and nothing is ever written.
 """
 
+import re
 import secrets
 import socket
 from collections.abc import Callable
@@ -13,7 +15,7 @@ import msgspec
 
 from callmark.errors import BadInput
 from callmark.viewer.bundle import page_file
-from callmark.viewer.folder_of_runs import FolderOfRuns, NotThere
+from callmark.viewer.folder_of_runs import FolderOfRuns, NotThere, WayOut
 from callmark.viewer.page_json import page_json
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ _HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
+_PATH = re.compile(r"/|/favicon\.ico|/page/[\w-]+\.(?:js|css|html)|/api/(?:runs|run|rows|case|compare)", re.ASCII)
 _KINDS = {"js": "text/javascript", "css": "text/css", "html": "text/html"}
 _MOST_ROWS = 50_000
 _LARGEST = 1 << 53
@@ -113,7 +116,9 @@ class _Guard:
         origins = [value for name, value in headers if name == b"origin"]
         if origins and not _is_one_of(origins, self._origins):
             return "This page answers no other site."
-        if scope["path"] in ("/", "/favicon.ico") or scope["path"].startswith("/page/"):
+        if not _PATH.fullmatch(scope["path"]):
+            return "There is nothing here."
+        if not scope["path"].startswith("/api/"):
             return ""  # there is no data in it
         tokens = [value for name, value in headers if name == b"x-callmark-token"]
         if len(tokens) != 1 or not secrets.compare_digest(tokens[0], self._token):
@@ -135,7 +140,7 @@ def _routes(runs: FolderOfRuns) -> "Starlette":
             try:
                 return Response(encode(find(request)), media_type="application/json")
             except BadInput as error:
-                status = 404 if isinstance(error, NotThere) else 400
+                status = 403 if isinstance(error, WayOut) else 404 if isinstance(error, NotThere) else 400
                 return Response(page_json({"error": str(error), "hint": error.hint}), status, media_type="application/json")
 
         return answered
