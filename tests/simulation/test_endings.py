@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from callmark.models.model import NoReply
-from callmark.simulation.endings import COMPLETED, GOODBYE, NO_PROGRESS, TRANSFER, Endings, Judge, Reached, says_yes
-from callmark.simulation.talk import Result, State, Talk, Utterance
+from callmark.simulation.endings import COMPLETED, GOODBYE, NO_PROGRESS, TRANSFER, Endings, Reached, says_yes
+from callmark.simulation.talk import Ask, Result, State, Talk, Utterance
 from callmark.types import Call, Case, Message, Prediction, Spent, Tool
 
 CONFIRMED = "The user has confirmed the end of the session"
@@ -31,7 +31,7 @@ def new_talk(case: Case, *messages: Message) -> Talk:
     return Talk(case, 2, NoTools(), list(messages))
 
 
-def judge(*answers: str) -> tuple[Judge, list[Case]]:
+def judge(*answers: str) -> tuple[Ask, list[Case]]:
     asked: list[Case] = []
 
     async def ask(case: Case, trial: int) -> Prediction:

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callmark.errors import BadInput
+from callmark.formats.scenarios import STYLES
 from callmark.simulation.users.agenda import AgendaUser
-from callmark.simulation.users.tasks import STYLES, tasks_of
+from callmark.simulation.users.tasks import tasks_of
 from callmark.types import Call, Case, Message, Tool
 from tests.simulation import desks
 from tests.simulation.desks import ITEM_FORM, MEMORY, SERVER, TICKET_FORM, Desk, Form, action_item, lines, scenario, ticket

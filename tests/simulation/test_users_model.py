@@ -8,10 +8,10 @@ import pytest
 from callmark.errors import BadInput
 from callmark.models.model import NoReply
 from callmark.simulation.endings import ENDINGS, NO_PROGRESS, Endings
-from callmark.simulation.talk import Result, State, Talk, Utterance
+from callmark.simulation.talk import Ask, Result, State, Talk, Utterance
 from callmark.simulation.users import open_user
 from callmark.simulation.users.agenda import AgendaUser
-from callmark.simulation.users.model import LONGEST_LINE, SPEECHLESS, Ask, ModelUser, read_line, swapped
+from callmark.simulation.users.model import LONGEST_LINE, SPEECHLESS, ModelUser, read_line, swapped
 from callmark.simulation.users.script import ScriptUser
 from callmark.types import Call, Case, Message, Place, Prediction, Spent, Tool
 

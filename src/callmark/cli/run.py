@@ -12,7 +12,11 @@ from callmark.cli.reading import ReadingOptions, reading_options, refuse_rejects
 from callmark.errors import BadInput
 
 if TYPE_CHECKING:
+    from callmark.models.keys import Keys
+    from callmark.models.model import ModelSettings
     from callmark.running.asked_cases import Cases
+    from callmark.running.asking import Budget
+    from callmark.running.cache import Cache
     from callmark.running.folder import SimulatedInfo
     from callmark.running.model_run import Asked, ModelRuns
 
@@ -94,10 +98,8 @@ def command(
     from callmark.analysis.summary import SHOWN
     from callmark.config import read_config
     from callmark.models.keys import Keys
-    from callmark.reporting.progress import watching
     from callmark.running.asked_cases import Cases
     from callmark.running.asking import Budget
-    from callmark.running.cache import Cache
     from callmark.running.graded_run import How
     from callmark.running.model_run import ModelRuns, contender
 
@@ -115,26 +117,46 @@ def command(
         chosen = [(label, asking.over(model, **pace)) for label, model in chosen]
     if not chosen:
         raise BadInput("--model is missing: who should be asked?", "callmark run --list-models shows what there is.")
-    if max_cost is not None and (unpriced := [model.model for _, model in chosen if model.price is None]):
-        raise BadInput(
-            f"--max-cost needs a price, and {keys.hide(unpriced[0])} has none",
-            "Give one in callmark.toml: [models.NAME] price = { input = 0.15, output = 0.6 } for a million tokens.",
-        )
+    if max_cost is not None:
+        refuse_unpriced([model for _, model in chosen], keys)
     with reading.reader() as reader:
         how = How(1, reader.on_bad, intervals=None if as_json else SHOWN, detailed=as_json)
         contenders = [contender(label, model, keys) for label, model in chosen]
         runs = ModelRuns(which, contenders, grading, keys, out=out or OUT, name=name, resume=resume, how=how)
-        cache = None if no_cache else Cache()
-        if cache is not None and cache.problem:
-            say(f"callmark: {keys.hide(cache.problem)}.")
-        try:
-            with watching() as watch:
-                runs.ask(cache=cache, budget=Budget(max_cost, max_tokens_total), watch=watch)
-        except KeyboardInterrupt:
-            say_how_to_go_on(runs)
-            raise
-        asked = runs.grade()
+        asked = asked_and_graded(runs, None if no_cache else opened_cache(keys), Budget(max_cost, max_tokens_total))
     return shown(asked, as_json=as_json)
+
+
+def refuse_unpriced(models: "Sequence[ModelSettings]", keys: "Keys") -> None:
+    """A limit of what may be spent means nothing for a model that has no price."""
+    if unpriced := [model.model for model in models if model.price is None]:
+        raise BadInput(
+            f"--max-cost needs a price, and {keys.hide(unpriced[0])} has none",
+            "Give one in callmark.toml: [models.NAME] price = { input = 0.15, output = 0.6 } for a million tokens.",
+        )
+
+
+def opened_cache(keys: "Keys") -> "Cache":
+    """What remembers answers; where it cannot, that is said."""
+    from callmark.running.cache import Cache
+
+    cache = Cache()
+    if cache.problem:
+        say(f"callmark: {keys.hide(cache.problem)}.")
+    return cache
+
+
+def asked_and_graded(runs: "ModelRuns", cache: "Cache | None", budget: "Budget") -> "list[Asked]":
+    """Ask what has no answer yet, with a progress bar, and grade what came back. Ctrl-C says how to go on."""
+    from callmark.reporting.progress import watching
+
+    try:
+        with watching() as watch:
+            runs.ask(cache=cache, budget=budget, watch=watch)
+    except KeyboardInterrupt:
+        _say_how_to_go_on(runs)
+        raise
+    return runs.grade()
 
 
 def begun(
@@ -183,7 +205,7 @@ def begun(
     return cases, [(label or asked.label, model)], os.path.relpath(path.parent), path.name, asked.simulated
 
 
-def say_how_to_go_on(runs: "ModelRuns") -> None:
+def _say_how_to_go_on(runs: "ModelRuns") -> None:
     """What is kept of runs that were interrupted, and the command that goes on with each."""
     from callmark.reporting.safety import one_line
     from callmark.running.folder import command_of

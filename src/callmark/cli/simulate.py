@@ -7,15 +7,14 @@ import click
 
 from callmark.cli.asking import AskingOptions, Finite, asking_options
 from callmark.cli.grade import OUT
-from callmark.cli.reading import ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file, say
-from callmark.cli.run import begun, say_how_to_go_on, shown
+from callmark.cli.reading import ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file
+from callmark.cli.run import asked_and_graded, begun, opened_cache, refuse_unpriced, shown
 from callmark.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from callmark.cli.asking import Named
-    from callmark.models.keys import Keys
     from callmark.models.model import ModelSettings
     from callmark.running.folder import SimulatedInfo
 
@@ -94,10 +93,8 @@ def command(
     from callmark.analysis.summary import SHOWN
     from callmark.config import read_config, read_policy
     from callmark.models.keys import Keys
-    from callmark.reporting.progress import watching
     from callmark.running.asked_cases import Cases
     from callmark.running.asking import Budget
-    from callmark.running.cache import Cache
     from callmark.running.graded_run import How
     from callmark.simulation.simulate import simulated_grading, simulation_runs
 
@@ -129,22 +126,15 @@ def command(
         max_steps=max_steps,
         seed=seed,
     )
-    _refuse_unpriced(max_cost, [model for _, model in chosen], plan, keys)
+    if max_cost is not None and not any(voice is not None and voice.price is not None for voice in (plan.user, plan.judge)):
+        refuse_unpriced([model for _, model in chosen], keys)
     with reading.reader() as reader:
         how = How(1, reader.on_bad, intervals=None if as_json else SHOWN, detailed=True)
-        cache = None if no_cache else Cache()
-        if cache is not None and cache.problem:
-            say(f"callmark: {keys.hide(cache.problem)}.")
+        cache = None if no_cache else opened_cache(keys)
         runs = simulation_runs(
             which, chosen, plan, grading, keys, cache=cache, at_once=concurrency, out=out or OUT, name=name, resume=resume, how=how
         )
-        try:
-            with watching() as watch:
-                runs.ask(cache=cache, budget=Budget(max_cost, max_tokens_total), watch=watch)
-        except KeyboardInterrupt:
-            say_how_to_go_on(runs)
-            raise
-        asked = runs.grade()
+        asked = asked_and_graded(runs, cache, Budget(max_cost, max_tokens_total))
     return shown(asked, as_json=as_json, details=details)
 
 
@@ -161,7 +151,8 @@ def _plan(
 
     from callmark.models.model import ModelSettings
     from callmark.running.folder import SimulatedInfo
-    from callmark.simulation.simulate import MAX_STEPS, MAX_TURNS
+    from callmark.simulation.simulate import MAX_STEPS
+    from callmark.simulation.simulator import MAX_TURNS
 
     plan = before or SimulatedInfo(ModelSettings(model="agenda"), max_turns=MAX_TURNS, max_steps=MAX_STEPS)
     voices = {part: named.get(word, ModelSettings(model=word)) for part, word in (("user", user), ("judge", judge)) if word}
@@ -182,17 +173,6 @@ def _kept_agent(run: str, given: "Collection[str]") -> "list[Named]":
     if missing := [f"--{part}" for part in hidden if part not in given]:
         raise BadInput(f"{run}: {' and '.join(missing)} had something secret in it, which is not kept", "Give it again.")
     return [(asked.label, asked.model)]
-
-
-def _refuse_unpriced(max_cost: float | None, agents: "list[ModelSettings]", plan: "SimulatedInfo", keys: "Keys") -> None:
-    """A limit of what may be spent means nothing where nobody who takes part has a price."""
-    besides = [voice for voice in (plan.user, plan.judge) if voice is not None and voice.price is not None]
-    unpriced = [agent.model for agent in agents if agent.price is None]
-    if max_cost is not None and unpriced and not besides:
-        raise BadInput(
-            f"--max-cost needs a price, and {keys.hide(unpriced[0])} has none",
-            "Give one in callmark.toml: [models.NAME] price = { input = 0.15, output = 0.6 } for a million tokens.",
-        )
 
 
 def _text(path: str) -> str:

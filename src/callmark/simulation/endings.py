@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from callmark.calls.globs import fits_glob
 from callmark.calls.words import words
 from callmark.models.model import NoReply
-from callmark.simulation.talk import Talk, Utterance
-from callmark.types import Call, Case, Message, Prediction
+from callmark.simulation.talk import Ask, Talk, Utterance
+from callmark.types import Call, Case, Message
 
 COMPLETED = "completed"
 GOODBYE = "goodbye"
@@ -26,8 +26,6 @@ STEP_LIMIT = "step limit"
 NO_PROGRESS = "no progress"
 ENDINGS = (COMPLETED, GOODBYE, TRANSFER, TURN_LIMIT, STEP_LIMIT, NO_PROGRESS)
 
-Judge = Callable[[Case, int], Awaitable[Prediction]]
-"""Asks a model the messages of a case, for a trial; raises `NoReply`."""
 Reached = Callable[[Talk], Awaitable[bool | None]]
 """Whether what the expected calls lead to is reached; None where that is not known."""
 
@@ -49,7 +47,7 @@ Answer with one word: YES if the condition holds by now, NO if it does not, or n
 class Endings:
     """What ends one conversation; a new one for each. What was said before is remembered, so each turn is to be shown once."""
 
-    def __init__(self, case: Case, judge: Judge | None, reached: Reached | None) -> None:
+    def __init__(self, case: Case, judge: Ask | None, reached: Reached | None) -> None:
         self._case = case
         self._judge = judge
         self._reached = reached
@@ -59,7 +57,7 @@ class Endings:
         self._pairs: dict[tuple[str, str], int] = {}
 
     @classmethod
-    def of(cls, case: Case, *, judge: Judge | None = None, reached: Reached | None = None) -> "Endings":
+    def of(cls, case: Case, *, judge: Ask | None = None, reached: Reached | None = None) -> "Endings":
         """The endings of a conversation about that scenario. Without a `judge` words decide, and what is `reached`."""
         return cls(case, judge, reached)
 
@@ -104,7 +102,7 @@ class Endings:
         reached = await self._reached(talk) if self._reached else None
         return bool(condition) if reached is None else reached
 
-    async def _judged(self, talk: Talk, judge: Judge) -> bool:
+    async def _judged(self, talk: Talk, judge: Ask) -> bool:
         self._asked += 1
         messages = (Message("system", _JUDGE), Message("user", question(self._case.completion, talk.heard)))
         answer = await judge(Case(f"{self._case.id}/ending/{self._asked}", messages), talk.trial)

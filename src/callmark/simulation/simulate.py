@@ -29,16 +29,14 @@ from callmark.running.model_run import Contender, ModelRuns, without_keys
 from callmark.running.run import chosen, outside_a_loop
 from callmark.simulation.agents import ModelAgent, ReportingAgent
 from callmark.simulation.checking import refuse_unknown_functions
-from callmark.simulation.simulator import CONCURRENCY, Simulator
+from callmark.simulation.simulator import CONCURRENCY, MAX_TURNS, Simulator
 from callmark.simulation.talk import Ask
 from callmark.simulation.toolboxes import EXAMPLES, open_tools
 from callmark.simulation.toolboxes.none import NoTools
 from callmark.simulation.users import open_user
-from callmark.simulation.users.model import ModelUser
 from callmark.simulation.voices import Voice
 from callmark.types import Case, Prediction, Tool
 
-MAX_TURNS = 30
 MAX_STEPS = 20
 _DOES_ITS_OWN = ("chatbot",)  # never takes tools from us
 _MAY_REPORT = ("chatbot", "python", "cmd")  # may be whole chatbots, which report the calls that they made
@@ -100,7 +98,7 @@ def simulator(
         judge=judge.ask if judge else None,
     )
     shown, secret = without_keys(agent, voice.spec, keys)
-    hidden, also_secret = _without_keys(plan, keys)
+    hidden, also_secret = _without_keys(plan, keys, models=("user", "judge") if len(voices) > 1 else ("judge",))
     # each model that takes part tries again by itself: a conversation that came to nothing is not begun anew
     settings = structs.replace(agent, retries=0, rpm=None, concurrency=at_once or CONCURRENCY)
     return Contender(made.label, made, settings, shown, secret or also_secret, simulated=hidden)
@@ -205,13 +203,12 @@ def _nobody(spec: str) -> tuple[Ask, str]:
     return ask, spec
 
 
-def _without_keys(plan: SimulatedInfo, keys: Keys) -> tuple[SimulatedInfo, bool]:
-    """The plan as it may be written down, and whether something secret was taken out of it."""
+def _without_keys(plan: SimulatedInfo, keys: Keys, *, models: Sequence[str]) -> tuple[SimulatedInfo, bool]:
+    """The plan as it may be written down, and whether something secret was taken out of it. `models`: the parts that models play."""
     secrets = []
     shown = {}
-    for part in ("user", "judge"):
-        settings = getattr(plan, part)
-        if settings is not None and (part == "judge" or isinstance(open_user(settings.model, ask_model=_nobody), ModelUser)):
+    for part in models:
+        if (settings := getattr(plan, part)) is not None:
             shown[part], secret = without_keys(settings, read_spec(settings.model, keys), keys)
             secrets.append(secret)
     tools, system = tuple(map(keys.hide, plan.tools)), keys.hide(plan.system)

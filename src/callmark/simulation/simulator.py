@@ -23,6 +23,7 @@ from callmark.simulation.voices import Voice
 from callmark.types import Case, EndStates, Message, Prediction
 
 CONCURRENCY = 10
+MAX_TURNS = 30
 
 
 class Simulator:
@@ -39,7 +40,7 @@ class Simulator:
         *,
         voices: Sequence[Voice] = (),
         system: str = "",
-        max_turns: int = 30,
+        max_turns: int = MAX_TURNS,
         judge: Ask | None = None,
     ) -> None:
         """`voices` are the models that take part; they are entered and left with it."""

@@ -107,7 +107,7 @@ def _value(value: Any, where: str, schema: Mapping[str, Any], results: Sequence[
 
 
 def _own_value(matcher: Mapping[str, Any], where: str, schema: Mapping[str, Any], results: Sequence[Any], stood_in: list[Any]) -> Any:
-    for name in ("$optional", "$approx", "$date", "$text", "$contains", "$similar"):
+    for name in ("$optional", "$approx", "$date", "$text", "$contains"):
         if name in matcher:
             return _value(matcher[name], where, schema, results, stood_in)
     if "$set" in matcher:

@@ -62,6 +62,7 @@ class Columns:
         self._passed = next((name for name in in_order if name in metrics), None)
         self._metrics = tuple(metrics)
         self._rows: list[tuple[Any, ...]] = []
+        self._places: dict[tuple[str, Any], int] = {}  # of cases and trials among them
         self._numbers: list[tuple[float | None, ...]] = []  # the metrics of each row
         self._alike: dict[tuple[float | None, ...], tuple[float | None, ...]] = {}  # of which most are like another
         self._tools, self._types = Names(), Names()
@@ -96,13 +97,13 @@ class Columns:
                 short(grade.error, LONGEST_ERROR),
             )
         )
+        self._places[self._rows[-1][:2]] = len(self._rows) - 1
         numbers = tuple(metrics.values()) if tuple(metrics) == self._metrics else tuple([metrics.get(name) for name in self._metrics])
         self._numbers.append(self._alike.setdefault(numbers, numbers))
 
     def row_of(self, case: str, trial: int) -> int | None:
         """Where the row of a case, by its id as the page has it, and trial stands; the last, where there are several."""
-        found = [at for at, row in enumerate(self._rows) if row[0] == case and row[1] == trial]
-        return found[-1] if found else None
+        return self._places.get((case, trial))
 
     def chunk(self, start: int, stop: int) -> dict[str, Any]:
         """The rows from `start` up to `stop`, without saying how many there are in all."""

@@ -8,12 +8,12 @@ any model         plays the user that the scenario's instructions describe
 from collections.abc import Callable, Collection
 
 from callmark.errors import BadInput
+from callmark.formats.scenarios import STYLES
 from callmark.models.specs import HTTP, OTHERS
-from callmark.simulation.talk import User
+from callmark.simulation.talk import Ask, User
 from callmark.simulation.users.agenda import AgendaUser
-from callmark.simulation.users.model import Ask, ModelUser
+from callmark.simulation.users.model import ModelUser
 from callmark.simulation.users.script import ScriptUser
-from callmark.simulation.users.tasks import STYLES
 from callmark.wording import nearest
 
 _AGENDA, _SCRIPT = "agenda", "script"

@@ -7,18 +7,15 @@ more: said three times, these end the conversation (`no progress`).
 """
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
 from callmark.calls.words import words
 from callmark.errors import BadInput
 from callmark.models.model import NoReply
-from callmark.simulation.talk import Utterance
-from callmark.types import Case, Message, Prediction, Spent
-
-Ask = Callable[[Case, int], Awaitable[Prediction]]
-"""Asks a model the messages of a case, for a trial; raises `NoReply`."""
+from callmark.simulation.talk import Ask, Utterance
+from callmark.types import Case, Message, Spent
 
 STOP = "###DONE###"
 LONGEST_LINE = 2000  # characters of what a user says at once

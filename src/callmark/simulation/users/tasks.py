@@ -12,11 +12,10 @@ from callmark.calls.messages import field_problem
 from callmark.calls.schema import properties
 from callmark.calls.values import agrees
 from callmark.errors import BadInput
+from callmark.formats.scenarios import STYLES
 from callmark.simulation.users.concepts import Concept, concept_of, name_words
 from callmark.types import Call, Case, Tool
 from callmark.wording import nearest
-
-STYLES = ("plain", "terse", "chatty", "impatient")
 
 _KEYS = ("goal", "opening", "slots", "says", "changes", "words")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
