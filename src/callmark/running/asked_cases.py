@@ -44,15 +44,15 @@ def read_cases(cases: Cases, folders: Sequence[RunFolder], grading: Settings, ho
         raise BadInput("standard input can be read once, it stands there twice")
     file = _kept(cases.path, first, CASES)
     tools = _kept(cases.tools, first, TOOLS) if cases.tools else None
-    if cases.tools_text:
-        tools = first.file(TOOLS)
-        for folder in folders:
-            _write(cases.tools_text, folder, TOOLS)
     for folder in folders[1:]:
         if file != cases.path:
             _copy(file, folder, CASES)
         if tools != cases.tools and tools:
             _copy(tools, folder, TOOLS)
+    if cases.tools_text:
+        tools = first.file(TOOLS)
+        for folder in folders:
+            _write(cases.tools_text, folder, TOOLS)
     called = "standard input" if file != cases.path else None
     work = Work(file, grading, {}, False, cases.dialect, tools, how.on_bad is not None, called, cases.limit)
     ended, seen = survey(work, on_bad=how.on_bad)

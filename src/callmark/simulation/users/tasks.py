@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from callmark.calls.matchers import is_matcher
+from callmark.calls.matchers import has_matcher, is_matcher
 from callmark.calls.messages import field_problem
 from callmark.calls.schema import properties
 from callmark.calls.values import agrees
@@ -191,7 +191,7 @@ def _nouns(goal: str) -> tuple[str, ...]:
 def _known(wanted: Any) -> Iterator[Any]:
     """Values that a user could know of what is expected; none of a pattern, which only tells what others have made up."""
     if not is_matcher(wanted):
-        if wanted is not None and not _has_pattern(wanted):
+        if wanted is not None and not has_matcher(wanted):
             yield wanted
         return
     match wanted:
@@ -204,14 +204,8 @@ def _known(wanted: Any) -> Iterator[Any]:
         case {"$one_of": list(members)}:
             for member in members:
                 yield from _known(member)
-        case {"$set": list(members)} if not _has_pattern(members):
+        case {"$set": list(members)} if not has_matcher(members):
             yield members
-
-
-def _has_pattern(value: Any) -> bool:
-    if is_matcher(value):
-        return True
-    return any(map(_has_pattern, value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()))
 
 
 def _slot(name: str, value: Any, says: str, case: Case, tool: Tool | None = None) -> Slot:
