@@ -112,7 +112,7 @@ def watched(page: "Page", address: str) -> list[str]:
 
     def said(message: "ConsoleMessage") -> None:
         refused = "/api/" in message.location["url"] and re.search(
-            "status of 40[04]", message.text
+            "status of 40[034]", message.text
         )  # what is not there is told on the page
         if message.type in ("error", "warning") and not refused:
             seen.append(f"{message.type}: {message.text}")
