@@ -172,7 +172,7 @@ def test_what_people_see(cli: Cli) -> None:
         "wrong value 1 a (1×: 1 invented)",
     }
     assert done.out[done.out.index("weakest tools") :].split("\n")[1].split()[:3] == ["f", "5", ".400"]
-    assert done.out.endswith("runs/base  ·  callmark grade runs/base grades it again\n")
+    assert done.out.endswith("runs/base  ·  callmark report runs/base  ·  callmark view\n")
 
 
 def test_a_run_in_which_all_is_right(cli: Cli) -> None:

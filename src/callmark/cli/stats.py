@@ -10,15 +10,22 @@ from callmark.wording import counted
 @click.command(name="stats", short_help="What is in a dataset: lengths, tools, sequences, arguments.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @reading_options()
+@click.option("--charts", metavar="DIR", help="Draw charts into DIR, each as SVG, PNG and Vega-Lite (needs the extra [charts]).")
 @click.option("--json", "as_json", is_flag=True, help="For machines; a list where there are several files.")
-def command(files: tuple[str, ...], reading: ReadingOptions, as_json: bool) -> None:
+def command(files: tuple[str, ...], reading: ReadingOptions, charts: str | None, as_json: bool) -> None:
     """What is in a dataset: turns and calls as a table, then roles, tools, sequences and arguments. Several files stand side by side.
 
     \b
     callmark stats train.jsonl valid.jsonl
     callmark stats train.jsonl --json
+    callmark stats train.jsonl valid.jsonl --charts charts
     """
     from callmark.data.stats import stats
+
+    if charts is not None:
+        from callmark.reporting.charts import FORMATS, chart_names, refuse_without_altair, write_charts
+
+        refuse_without_altair()
 
     refuse_rejects_alone(reading)
     for path in files:
@@ -28,6 +35,7 @@ def command(files: tuple[str, ...], reading: ReadingOptions, as_json: bool) -> N
     with reading.reader() as reader:
         datasets = [reader.open(path) for path in files]
         results = [(dataset, stats(tracked(dataset))) for dataset in datasets]
+    drawn = write_charts(list(zip(chart_names(files), [one for _, one in results], strict=True)), charts) if charts is not None else []
     if as_json:
         import msgspec
 
@@ -43,3 +51,9 @@ def command(files: tuple[str, ...], reading: ReadingOptions, as_json: bool) -> N
         show_head(screen, dataset, one.conversations, f"{counted(len(one.tools), 'tool')} called")
     screen.print()
     show_stats(screen, [(dataset.name, one) for dataset, one in results])
+    if drawn:
+        from callmark.reporting.safety import safe
+
+        screen.print()
+        names = ", ".join(path.stem for path in drawn if path.suffix == ".svg")
+        screen.print(f"charts in {safe(charts or '')}: {names} (each as {', '.join(FORMATS)})", soft_wrap=True)

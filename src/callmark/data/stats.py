@@ -4,7 +4,7 @@ One pass, memory by the number of different tools and lengths, not of rows. Of a
 are the expected ones. Malformed calls count as calls, under their name (`""` where they have none), and are counted apart.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -15,6 +15,7 @@ from callmark.data.describe import Description, describe
 from callmark.errors import BadInput
 from callmark.types import Case, Conversation, Tool
 
+_MOST_BITS = 64  # of the length of a text
 _MOST_KEPT = 10_000  # different rows that are counted together before they are spread
 
 
@@ -33,8 +34,18 @@ class ToolSet(Struct, frozen=True):
     count: int
 
 
+class TurnsAndCalls(Struct, frozen=True):
+    """How many conversations have so many turns and so many calls."""
+
+    turns: int
+    calls: int
+    count: int
+
+
 class Stats(Struct, frozen=True):
-    """The numbers of one dataset; `counts` of lengths are `{length: conversations}`."""
+    """The numbers of one dataset; `turns_counts` and `calls_counts` are `{length: conversations}`. `text_lengths` are of messages that
+    say something, by role: `{characters: messages}`, a key for all from that power of two to the next.
+    """
 
     conversations: int
     num_turns: Description
@@ -52,6 +63,8 @@ class Stats(Struct, frozen=True):
     arguments: dict[str, dict[str, Argument]]
     turns_counts: dict[int, int]
     calls_counts: dict[int, int]
+    turns_and_calls: list[TurnsAndCalls]
+    text_lengths: dict[str, dict[int, int]]
 
     def _repr_html_(self) -> str:
         parts = (self.num_turns, self.tool_calls)
@@ -91,6 +104,8 @@ class Tally:
         self._pairs: Counter[tuple[str, str]] = Counter()
         self._sets: Counter[frozenset[str]] = Counter()
         self._given: Counter[tuple[str, str]] = Counter()
+        self._both: Counter[tuple[int, int]] = Counter()
+        self._lengths: defaultdict[str, list[int]] = defaultdict(lambda: [0] * _MOST_BITS)
         self._malformed = 0
         self._listed: dict[str, Tool] = {}
         self._last_tools: tuple[Tool, ...] | None = None
@@ -121,6 +136,10 @@ class Tally:
                     keys = (call.name, *call.arguments)
                     self._keys[keys] = self._keys.get(keys, 0) + 1
             sequence.append(tuple(names))
+        self._both[(len(speakers), sum(map(len, groups)))] += 1
+        lengths = self._lengths
+        for message in row.messages:
+            lengths[message.role][len(message.text).bit_length()] += 1
         spoken = tuple(sequence)
         self._sequences[spoken] = self._sequences.get(spoken, 0) + 1
         if len(self._sequences) + len(self._speakers) + len(self._keys) > _MOST_KEPT:
@@ -151,7 +170,13 @@ class Tally:
             arguments=self._arguments(),
             turns_counts=dict(sorted(self._turns.items())),
             calls_counts=dict(sorted(self._calls.items())),
+            turns_and_calls=[TurnsAndCalls(*both, count) for both, count in sorted(self._both.items())],
+            text_lengths=self._text_lengths(),
         )
+
+    def _text_lengths(self) -> dict[str, dict[int, int]]:
+        found = {role: {1 << bits - 1: count for bits, count in enumerate(self._lengths[role]) if bits and count} for role in self._roles}
+        return {role: counts for role, counts in found.items() if counts}
 
     def _spread(self) -> None:
         for speakers, count in self._speakers.items():

@@ -218,9 +218,8 @@ def show_run(console: Console, folder: str, info: RunInfo, summary: Summary, *, 
         show_details(console, summary.details, headline="process.reliability" if scenarios else "call.score")
     if summary.usage is not None and (told := usage_line(summary.usage, "conversation" if scenarios else "answer")):
         console.print(Text(f"\n  {told}", style="dim"), soft_wrap=True)
-    console.print(
-        Text.assemble("\n", (one_line(folder, 120), "bold"), f"  ·  callmark grade {one_line(folder, 120)} grades it again"), soft_wrap=True
-    )
+    shown = one_line(folder, 120)
+    console.print(Text.assemble("\n", (shown, "bold"), f"  ·  callmark report {shown}  ·  callmark view"), soft_wrap=True)
 
 
 def noticed(info: RunInfo) -> Iterator[str]:

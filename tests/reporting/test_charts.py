@@ -1,0 +1,120 @@
+"""Charts in files: what they show is what was counted, and nothing in a name becomes part of a chart's description."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import callmark
+from callmark.errors import BadInput
+from callmark.reporting import charts as module
+from callmark.reporting.charts import FORMATS, chart_names, charts, write_charts
+from callmark.types import Call, Conversation, Message, Tool
+from tests.conftest import Cli
+from tests.rows import assistant, call, result, row, user, write_rows
+
+ALL = ["turns", "calls", "turns-calls", "tools", "transitions", "roles", "combinations", "lengths"]
+
+
+def talk(*names: str, said: str = "hello") -> Conversation:
+    messages = [Message("user", said), *(Message("assistant", "", (Call(name),)) for name in names)]
+    return Conversation("1", tuple(messages), tuple(map(Tool, names)))
+
+
+def values(chart: Any) -> list[dict[str, Any]]:
+    """The rows that a chart was drawn from, in order."""
+    told = chart.to_dict()
+    found = told.get("data", {}).get("values")
+    return found if found is not None else next(iter(told["datasets"].values()))
+
+
+def test_every_chart_is_drawn_in_every_format(tmp_path: Path) -> None:
+    written = write_charts([("one", callmark.stats([talk("a", "b"), talk("a")]))], str(tmp_path / "new"))
+    assert [path.name for path in written] == [f"{name}.{ending}" for name in ALL for ending in FORMATS]
+    for path in written:
+        match path.name.partition(".")[2]:
+            case "svg":
+                assert ElementTree.parse(path).getroot().tag.endswith("svg")
+            case "png":
+                assert path.read_bytes().startswith(b"\x89PNG")
+            case _:
+                assert json.loads(path.read_text())["$schema"].startswith("https://vega.github.io/schema/vega-lite/")
+
+
+def test_what_is_drawn_is_what_was_counted() -> None:
+    drawn = charts([("one", callmark.stats([talk("a", "b"), talk("a"), talk("a"), talk(said="x" * 40)]))])
+    assert [(one["label"], one["count"]) for one in values(drawn["calls"])] == [("0", 1), ("1", 2), ("2", 1)]
+    assert [(one["label"], one["count"]) for one in values(drawn["turns"])] == [("1", 1), ("2", 2), ("3", 1)]
+    assert [(one["label"], one["count"]) for one in values(drawn["tools"])] == [("a", 3), ("b", 1)]
+    assert [(one["label"], one["count"]) for one in values(drawn["combinations"])] == [("a", 2), ("a, b", 1)]
+    assert [(one["before"], one["after"], one["count"]) for one in values(drawn["transitions"])] == [("a", "b", 1)]
+    assert [(one["turns"], one["calls"], one["count"]) for one in values(drawn["turns-calls"])] == [(1, 0, 1), (2, 1, 2), (3, 2, 1)]
+    assert [(one["role"], one["label"], one["count"]) for one in values(drawn["lengths"])] == [("user", "4", 3), ("user", "32", 1)]
+    assert [(one["label"], one["count"]) for one in values(drawn["roles"])] == [("assistant", 4), ("user", 4)]
+
+
+def test_files_of_different_sizes_are_compared_by_their_shares() -> None:
+    drawn = charts([("train", callmark.stats([talk("a"), talk("a"), talk("b"), talk("a", "a")])), ("valid", callmark.stats([talk("a")]))])
+    shares = {(one["file"], one["label"]): one["share"] for one in values(drawn["calls"])}
+    assert shares == {("train", "1"): 0.75, ("train", "2"): 0.25, ("valid", "1"): 1.0, ("valid", "2"): 0.0}
+    assert '"share"' in json.dumps(drawn["calls"].to_dict()["encoding"])
+
+
+def test_many_lengths_are_drawn_in_ranges_and_of_many_tools_the_first() -> None:
+    drawn = charts([("one", callmark.stats([talk(*(f"tool{number:03}" for number in range(count))) for count in range(100)]))])
+    labels = [one["label"] for one in values(drawn["calls"])]
+    assert labels[:2] == ["0–3", "4–7"]
+    assert sum(one["count"] for one in values(drawn["calls"])) == 100
+    assert len(values(drawn["tools"])) == 30
+    assert "the first 30 of 99 names" in json.dumps(drawn["tools"].to_dict()["title"])
+
+
+def test_where_nothing_is_called_there_is_no_chart_of_calls() -> None:
+    assert list(charts([("one", callmark.stats([talk()]))])) == ["turns", "roles", "lengths"]
+
+
+@pytest.mark.parametrize("name", ["</text><script>x</script>", "datum.x", "a\x1b[31m\x00b", "\u202ename", "x" * 100_000, "a.b[0]'\"\\"])
+def test_a_hostile_name_is_text(name: str, tmp_path: Path) -> None:
+    written = write_charts([(name, callmark.stats([talk(name, "plain")])), ("other", callmark.stats([talk("plain")]))], str(tmp_path))
+    for path in written:
+        if path.suffix == ".svg":
+            tags = {element.tag.rpartition("}")[2] for element in ElementTree.parse(path).getroot().iter()}
+            assert tags <= {"svg", "g", "path", "text", "rect", "line", "defs", "clipPath", "style", "title", "tspan"}, path
+            assert path.stat().st_size < 300_000
+
+
+def test_files_are_called_by_their_names_as_far_as_these_tell_them_apart() -> None:
+    assert chart_names(["data/train.jsonl", "data/valid.jsonl.gz"]) == ["train", "valid"]
+    assert chart_names(["a/train.jsonl", "b/train.jsonl"]) == ["a/train.jsonl", "b/train.jsonl"]
+    assert chart_names(["-"]) == ["-"]
+
+
+def test_without_altair_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    with pytest.raises(BadInput, match="charts need Altair and vl-convert") as refused:
+        charts([("one", callmark.stats([talk("a")]))])
+    assert refused.value.hint == "pip install 'callmark[charts]' brings both."
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadInput, match="file cannot be written: "):
+        write_charts([("one", callmark.stats([talk("a")]))], str(tmp_path / "file"))
+
+
+def test_the_command_draws_them_and_says_where(cli: Cli, tmp_path: Path) -> None:
+    talked = row(user("hi"), assistant(call("a")), result("{}"), assistant(call("b")))
+    train, valid = write_rows(tmp_path / "train.jsonl", talked, talked), write_rows(tmp_path / "valid.jsonl", talked)
+    done = cli("stats", train, valid, "--charts", tmp_path / "charts")
+    assert done.status == 0
+    assert done.out.endswith(f"charts in {tmp_path}/charts: {', '.join(ALL)} (each as svg, png, vl.json)\n")
+    assert {one["file"] for one in json.loads((tmp_path / "charts" / "tools.vl.json").read_text())["data"]["values"]} == {"train", "valid"}
+
+
+def test_the_command_says_what_to_install_before_it_reads(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    done = cli("stats", "nowhere.jsonl", "--charts", "charts")
+    assert (done.status, done.out) == (2, "")
+    assert done.err == "callmark: charts need Altair and vl-convert.\npip install 'callmark[charts]' brings both.\n"
