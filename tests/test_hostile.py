@@ -421,7 +421,12 @@ def test_what_a_dialect_cannot_hold_is_refused(tmp_path: Path) -> None:
 def test_calls_in_other_places_are_read_or_refused_never_lost(tmp_path: Path) -> None:
     parts = row({"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "f", "input": {}}]})
     with pytest.raises(BadInput, match="a part of type tool_use: that is Anthropic's form"):
-        list(callmark.load(write_rows(tmp_path / "x.jsonl", parts)))
+        list(callmark.load(write_rows(tmp_path / "x.jsonl", parts), dialect="openai"))
+    (read,) = callmark.load(write_rows(tmp_path / "x.jsonl", parts))
+    assert [made.name for made in read.calls] == ["f"]
+    odd = row({"role": "user", "content": [{"type": {"a": 1}}]})
+    (read,) = callmark.load(write_rows(tmp_path / "x.jsonl", odd), dialect="openai")
+    assert read.messages[0].text
     turns = {
         "conversations": [
             {"role": "assistant", "content": None, "tool_calls": [call("f")]},
@@ -469,7 +474,7 @@ def test_several_files_are_told_apart(tmp_path: Path) -> None:
         for each in callmark.load(path):
             linter.add(each)
     sentences = [finding.sentence for finding in linter.report().findings]
-    assert sentences == [f"the row is an exact copy of {one}, line 1"]
+    assert sentences == [f"the row says and calls the same as {one}, line 1", f"the row is an exact copy of {one}, line 1"]
 
 
 def test_calls_may_stay_open_only_at_the_very_end(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ TASK = {
     "changes": {"days": 4},
     "words": ["ticket"],
 }
-DATA = {"style": "terse", "turns": 4, "script": ["a", "b"], "closing": "bye", "tasks": [TASK]}
+DATA = {"style": "terse", "turns": 4, "script": ["a", "b"], "closing": "bye", "tasks": [TASK], "plan": {"branches": ["a"], "x": [1]}}
 GOOD: dict[str, Any] = {"id": "s1", "instructions": "You are Ann.", "expected_function_calls": []}
 
 
@@ -81,6 +81,9 @@ def test_a_lone_surrogate_in_data_is_written_out(tmp_path: Path) -> None:
         ({"data": {"script": "hello"}}, "data.script is text, a list was expected"),
         ({"data": {"script": ["a", 5]}}, r"data.script\[1\] is a number, text was expected"),
         ({"data": {"closing": 5}}, "data.closing is a number, text was expected"),
+        ({"data": {"plan": [1]}}, "data.plan is a list, an object was expected"),
+        ({"data": {"tasks": []}}, "data.tasks is an empty list, at least one task was expected"),
+        ({"data": {"tasks": [{"words": ["x"]}]}}, r"data.tasks\[0\] has no goal, no opening and no slots"),
         ({"data": {"tasks": {}}}, "data.tasks is an object, a list was expected"),
         ({"data": {"tasks": [{}, 5]}}, r"data.tasks\[1\] is a number, an object was expected"),
         ({"data": {"tasks": [{}, {"slot": {}}]}}, r"data.tasks\[1\]: there is no field called 'slot'. Did you mean slots?"),

@@ -260,8 +260,8 @@ def _part(part: Any) -> str:
     if isinstance(part, str):
         return part
     if isinstance(part, dict):
-        if part.get("type") in _NOT_READ:
-            raise BadInput(f"a message has a part of type {part['type']}: that is Anthropic's form, which is not read yet")
+        if isinstance(part.get("type"), str) and part["type"] in _NOT_READ:
+            raise BadInput(f"a message has a part of type {part['type']}: that is Anthropic's form", "--from anthropic reads it.")
         for key in ("text", "content", "refusal"):
             if isinstance(part.get(key), str):
                 return str(part[key])

@@ -52,7 +52,7 @@ def reading_options(
             click.option("--rejects", metavar="FILE", help=rejects),
             click.option("--skip-bad", is_flag=True, help="Go on without rows that cannot be read, and count them."),
             *([click.option("--tools", "side_tools", metavar="FILE", help="Tools for rows that have none: a JSON list.")] if tools else []),
-            click.option("--from", "dialect", metavar="DIALECT", help="openai, sharegpt, scenarios or tau-bench; found out if not given."),
+            click.option("--from", "dialect", metavar="DIALECT", help="openai, anthropic, sharegpt, deepfabric, scenarios or tau-bench; found out if not given."),
         ):
             decorated = option(decorated)
         return cast("Command", decorated)

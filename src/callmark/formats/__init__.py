@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from os import PathLike, fspath
 
+import msgspec
+
 from callmark.calls.strict import scrub
 from callmark.calls.toolsets import Toolsets
 from callmark.errors import BadInput
@@ -19,7 +21,7 @@ __all__ = ["DIALECTS", "BadRow", "Dataset", "Output", "load", "side_tools", "wri
 def load(
     path: str | PathLike[str], *, dialect: str | None = None, tools: str | PathLike[str] | None = None, skip_bad: bool = False
 ) -> Dataset:
-    """The dataset in a file: JSONL or a JSON array, plain or gzip, in any dialect; `-` is standard input.
+    """The dataset in a file: JSONL or a JSON array, plain, gzip or zstd, in any dialect; `-` is standard input.
 
     `tools` is a side file for rows that have none. Without `skip_bad` a row that cannot be read raises `BadInput`; with it such
     rows are passed over and counted in `dataset.bad_rows`.
@@ -50,4 +52,4 @@ def side_tools(path: str) -> Reading:
         raise BadInput(f"{path}: {error}") from None
     if not tools:
         raise BadInput(f"{path} holds no tools, a JSON list of tools was expected")
-    return Reading(raw_tools=raw, tools=tools)
+    return Reading(raw_tools=msgspec.json.format(raw, indent=-1), tools=tools)  # what is written is a line

@@ -1,19 +1,20 @@
 """Lines to a file: whole or not at all.
 
 The lines go to a file beside the target, which takes its place when everything is written; when something goes wrong it is removed
-and the target is as it was. `-` is standard output; a name that ends in `.gz` is compressed. A device or a pipe is written to as it is.
+and the target is as it was. `-` is standard output; a name that ends in `.gz` or `.zst` is compressed. A device or a pipe is written
+to as it is.
 """
 
-import gzip
 import os
 import stat
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self, cast
+from typing import IO, Self
 
 from callmark.errors import BadInput
+from callmark.formats.packing import packed
 
 _BATCH = 1 << 17  # bytes written at once
 
@@ -46,8 +47,7 @@ class Output:
                 if self._partial is not None and target.exists():
                     self._partial.chmod(stat.S_IMODE(target.stat().st_mode))
                 self._target = target
-                packed = self.path.endswith(".gz")
-                self._stream = cast("IO[bytes]", gzip.open(self._opened, "wb", compresslevel=6) if packed else self._opened)
+                self._stream = packed(self._opened, self.path)
             except (OSError, ValueError) as error:
                 raise self._refused(error) from None
         return self

@@ -1,14 +1,13 @@
 """Files to rows: where the bytes of a row begin and end, before anyone asks what they mean.
 
-JSONL (blank lines passed over), a JSON array, one JSON object spread over lines; plain or gzip; `-` is standard input. JSONL is
-streamed; an array is held in memory. A missing file, a directory, an empty file and one that is not text raise `BadInput`.
+JSONL (blank lines passed over), a JSON array, one JSON object spread over lines; plain, gzip or zstd; `-` is standard input. JSONL is
+streamed; an array is held in memory. A missing file, a directory, an empty file and one that is not text raise `BadInput`, as does what
+would unpack to more than can be meant.
 """
 
-import gzip
 import io
 import os
 import sys
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
@@ -20,9 +19,10 @@ from msgspec import Raw
 
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
+from callmark.formats.packing import BUFFER, Packing, broken, packing_of, unpacked
 
-BUFFER = 1 << 18
-_GZIP = b"\x1f\x8b"
+LONGEST_UNPACKED = 1 << 28  # bytes of a line of a packed file: a few of its own may unpack to any number
+LARGEST_UNPACKED = 1 << 31  # bytes of one that is held in memory
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _BOM = b"\xef\xbb\xbf"
 
@@ -37,6 +37,9 @@ class Rows:
         self.name = name or ("standard input" if path == "-" else scrub(path))
         self._file = _open(path, self.name)
         self._stream = self._file
+        self.packing: Packing | None = None
+        self._blank = 0  # lines before the first that is not
+        self._unpacked = 0  # lines of a packed file that were read whole
         self.again = path != "-" and os.path.isfile(path)  # a pipe can be read once
         self.size = os.path.getsize(path) if self.again else 0
         try:
@@ -54,7 +57,8 @@ class Rows:
                 if self.unit == "item":
                     yield from self._items()
                 else:
-                    for number, line in enumerate(chain(self._begun, self._stream), 1):
+                    lines = self._stream if self.packing is None else self._unpacked_lines()
+                    for number, line in enumerate(chain(self._begun, lines), self._blank + 1):
                         if not line.isspace():
                             yield number, line
         finally:
@@ -64,7 +68,7 @@ class Rows:
         """Everything that is in the file, as it is."""
         try:
             with self._told():
-                return (b"".join(self._begun) + self._stream.read()).strip()
+                return (b"".join(self._begun) + self._rest()).strip()
         finally:
             self.close()
 
@@ -78,38 +82,67 @@ class Rows:
             self._file.close()
 
     def _begin(self) -> list[bytes]:
-        """The lines up to the first that is not blank, read whole, however slowly they come."""
-        if cast("io.BufferedReader", self._file).peek(2).startswith(_GZIP):
-            self._stream = cast("IO[bytes]", gzip.GzipFile(fileobj=self._file))
+        """The first line that is not blank, read whole, however slowly it comes; nothing where there is none."""
+        self.packing = packing_of(cast("io.BufferedReader", self._file).peek(4))
+        if self.packing is not None:
+            self._stream = unpacked(self._file, self.packing)
         head = cast("io.BufferedReader", self._stream).peek(BUFFER)
         if head.startswith(_UTF16):
             raise BadInput(f"{self.name} is UTF-16 text, UTF-8 was expected", f"Convert it first: iconv -f UTF-16 -t UTF-8 {self.name}")
         if b"\0" in head:
             raise BadInput(f"{self.name} is not a text file, JSON or JSONL was expected")
-        lines: list[bytes] = []
-        while not lines or lines[-1].isspace():
-            line = self._stream.readline()
-            if not line:
-                break
-            lines.append(line if lines else line.removeprefix(_BOM))
-        return lines
+        while line := self._stream.readline() if self.packing is None else self._unpacked_line():
+            if not self._blank:
+                line = line.removeprefix(_BOM)
+            if not line.isspace():
+                return [line]
+            self._blank += 1
+        return []
+
+    def _unpacked_lines(self) -> Iterator[bytes]:
+        return iter(self._unpacked_line, b"")
+
+    def _unpacked_line(self) -> bytes:
+        line = self._stream.readline(LONGEST_UNPACKED)
+        if len(line) == LONGEST_UNPACKED:
+            raise BadInput(
+                f"{self.name}, line {self._unpacked + 1}: the {self.packing} file unpacks to a line of {_mib(len(line))} or more"
+            )
+        self._unpacked += bool(line)
+        return line
+
+    def _rest(self) -> bytes:
+        """What is left of the file."""
+        if self.packing is None:
+            return self._stream.read()
+        pieces: list[bytes] = []
+        size = 0
+        while piece := self._stream.read(BUFFER):
+            pieces.append(piece)
+            size += len(piece)
+            if size >= LARGEST_UNPACKED:
+                raise BadInput(
+                    f"{self.name}: the {self.packing} file unpacks to {_mib(size)} or more in one piece", "JSONL may be of any size."
+                )
+        return b"".join(pieces)
 
     @contextmanager
     def _told(self) -> Iterator[None]:
         """Turns what can go wrong in reading into a sentence."""
         try:
             yield
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise BadInput(f"{self.name} is a gzip file that is cut off or damaged ({error})") from None
+        except broken() as error:
+            after = f" after line {self._unpacked:,}" if self._unpacked else ""
+            raise BadInput(f"{self.name} is a {self.packing} file that is cut off or damaged{after} ({error})") from None
         except OSError as error:
             raise BadInput(f"{self.name} cannot be read: {error.strerror or error}") from None
 
     def _items(self) -> Iterator[tuple[int, bytes]]:
-        text = b"".join(self._begun) + self._stream.read()
+        text = b"".join(self._begun) + self._rest()
         items = self._array(text.strip()) if text.lstrip().startswith(b"[") else [Raw(text.strip())] if is_json(text) else None
         if items is None:  # lines after all
             self.unit = "line"
-            yield from ((number, line) for number, line in enumerate(text.split(b"\n"), 1) if line.strip())
+            yield from ((number, line) for number, line in enumerate(text.split(b"\n"), self._blank + 1) if line.strip())
             return
         for number, item in enumerate(items, 1):
             raw = bytes(item)
@@ -140,6 +173,10 @@ def _open(path: str, name: str) -> IO[bytes]:
         raise BadInput(f"{name} is a directory, a file was expected", _files_in(path)) from None
     except (OSError, ValueError) as error:
         raise BadInput(f"{name} cannot be opened: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _mib(size: int) -> str:
+    return f"{size >> 20:,} MiB"
 
 
 def _files_in(path: str) -> str:

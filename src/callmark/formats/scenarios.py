@@ -6,7 +6,8 @@ expected calls, with a field of the wrong type, or with `data` that no simulated
 
     {"style": "terse", "turns": 3, "script": ["…", …], "closing": "…",
      "tasks": [{"goal": "…", "opening": "…", "slots": {"priority": "High"}, "says": {"priority": "quite urgent"},
-                "changes": {"priority": "Critical"}, "words": ["ticket"]}, …]}
+                "changes": {"priority": "Critical"}, "words": ["ticket"]}, …],
+     "plan": {…}}      # what the user of a world goes by, in that world's own form (`callmark synth`)
 """
 
 from collections.abc import Collection, Mapping
@@ -39,8 +40,8 @@ class _Row(Struct):
     data: Raw = Raw(b"")
 
 
-class _Task(Struct):
-    """One thing that the user wants done."""
+class TaskData(Struct):
+    """One thing that the user wants done, as a scenario gives it."""
 
     goal: str = ""
     opening: str = ""
@@ -50,12 +51,15 @@ class _Task(Struct):
     words: list[str] = []
 
 
-class _Data(Struct):
+class UserData(Struct):
+    """What a user who is no model goes by. `tasks` is None where a scenario has none of its own."""
+
     style: str = "plain"
     turns: Any = 1  # a number is told from a whole number below
     script: list[str] = []
     closing: str = ""
-    tasks: list[_Task] = []
+    tasks: list[TaskData] | None = None
+    plan: dict[str, Any] = {}
 
 
 _decode = msgspec.json.Decoder(_Row).decode
@@ -109,31 +113,42 @@ def write(conversation: Conversation) -> bytes:
     return msgspec.json.encode(fields)
 
 
+def read_data(given: Any) -> UserData:
+    """What `data` says, once it is known that a user can go by it; else `BadInput` that names the field."""
+    try:
+        read = msgspec.convert(given, UserData)
+    except msgspec.ValidationError as error:
+        raise BadInput(field_problem(str(error), "data")) from None
+    _refuse_unknown(given, UserData.__struct_fields__, "data: there is no field")
+    if read.style not in STYLES:
+        raise BadInput(f"data.style is {read.style!r}, one of {', '.join(STYLES)} was expected{nearest(read.style[:99], STYLES)}")
+    if read.turns.__class__ is not int or read.turns < 1:
+        raise BadInput(f"data.turns is {dump(read.turns)}, a whole number from 1 on was expected")
+    if read.tasks is not None and not read.tasks:
+        raise BadInput("data.tasks is an empty list, at least one task was expected", "Without any, they are the expected calls.")
+    for index, task in enumerate(read.tasks or ()):
+        where = f"data.tasks[{index}]"
+        _refuse_unknown(given["tasks"][index], TaskData.__struct_fields__, f"{where}: there is no field")
+        _refuse_unknown(task.says, task.slots, f"{where}.says: there is no slot")
+        _refuse_unknown(task.changes, task.slots, f"{where}.changes: there is no slot")
+        for key, said in task.says.items():
+            if not isinstance(said, str):
+                raise BadInput(f"{where}.says.{key} is {dump(said)[:40]}, text was expected")
+    for index, task in enumerate(read.tasks or ()):
+        if not (task.goal or task.opening or task.slots):
+            raise BadInput(f"data.tasks[{index}] has no goal, no opening and no slots: nothing says what is wanted")
+    return read
+
+
 def _data(text: bytes) -> dict[str, Any]:
-    """What `data` holds, once it is known that a user can go by it; nothing and null are no data."""
+    """What `data` holds; nothing and null are no data."""
     if not text or text == b"null":
         return {}
     try:
         found = parse(text)
     except NotStrict as problem:
         raise BadInput(f"data cannot be read: {problem}") from None
-    try:
-        read = msgspec.convert(found, _Data)
-    except msgspec.ValidationError as error:
-        raise BadInput(field_problem(str(error), "data")) from None
-    _refuse_unknown(found, _Data.__struct_fields__, "data: there is no field")
-    if read.style not in STYLES:
-        raise BadInput(f"data.style is {read.style!r}, one of {', '.join(STYLES)} was expected")
-    if read.turns.__class__ is not int or read.turns < 1:
-        raise BadInput(f"data.turns is {dump(read.turns)}, a whole number from 1 on was expected")
-    for index, (task, given) in enumerate(zip(read.tasks, found.get("tasks", ()), strict=True)):
-        where = f"data.tasks[{index}]"
-        _refuse_unknown(given, _Task.__struct_fields__, f"{where}: there is no field")
-        _refuse_unknown(task.says, task.slots, f"{where}.says: there is no slot")
-        _refuse_unknown(task.changes, task.slots, f"{where}.changes: there is no slot")
-        for key, said in task.says.items():
-            if not isinstance(said, str):
-                raise BadInput(f"{where}.says.{key} is {dump(said)[:40]}, text was expected")
+    read_data(found)
     return cast("dict[str, Any]", found)
 
 

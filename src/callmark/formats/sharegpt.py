@@ -4,22 +4,25 @@
     tool    <tool_response>{"name", "content"}</tool_response>, any number, or the bare text (`observation`, `function`)
     system  may hold <tools>…</tools>, read where the row has no `tools` (a list, or a JSON string of one)
 
-What stands in <tool_call> and is no call is kept as a malformed one, an unclosed tag likewise. Written so that nothing is lost: ids
-stand beside name and arguments, `<` inside the JSON is escaped, and a tag that the assistant only talks about gets a backslash.
+What stands in <tool_call> and is no call is kept as a malformed one, an unclosed tag likewise. Other keys of a turn become the message's.
+Written so that nothing is lost: ids stand beside name and arguments, `<` inside the JSON is escaped, and a tag that the assistant only
+talks about gets a backslash. What else a message says (`is_error` of a result, the name of a user) stands beside `from` and `value`; so
+does `content`, a list of parts, where it is more than text.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
 from callmark.calls.messages import RESULT_ROLES, call_text, read_messages
-from callmark.calls.shapes import read_call
-from callmark.calls.strict import NotStrict, dump, parse, scrub
+from callmark.calls.shapes import OWN_LEVELS, read_call
+from callmark.calls.strict import DEEPEST, NotStrict, dump, parse, scrub
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
+from callmark.formats.besides import Besides, besides
 from callmark.formats.dialect import Dialect, Reading, check_text, row_id
 from callmark.types import Call, Case, Conversation, Message, Original, Place, Tool
 
@@ -43,6 +46,7 @@ _RESPONSE = re.compile(r"<tool_response>(.*?)(?:</tool_response>|\Z)", re.DOTALL
 _NAME = re.compile(r"""["']name["']\s*:\s*["']([^"'\\]+)["']""")
 _TAG = re.compile(r"<(\\*)(/?tool_call>)")
 _LONGEST_LITERAL = 100_000
+_OWN_KEYS = frozenset({"from", "value", "role", "content"})
 
 
 class _Turn(Struct):
@@ -50,6 +54,10 @@ class _Turn(Struct):
     value: Any = None
     role: str | None = None
     content: Any = None
+
+
+class _PlainTurn(_Turn, forbid_unknown_fields=True):
+    """A turn that says nothing else, as nearly all of them are."""
 
 
 class _Row(Struct):
@@ -60,7 +68,9 @@ class _Row(Struct):
 
 
 _decode = msgspec.json.Decoder(_Row).decode
+_decode_plain = msgspec.json.Decoder(list[_PlainTurn]).decode
 _decode_turns = msgspec.json.Decoder(list[_Turn]).decode
+_decode_fields = msgspec.json.Decoder(list[dict[str, Raw]]).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -68,22 +78,37 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
     """The conversation of a row, its messages turned into OpenAI's form."""
     check_text(row)
     wire = _decode(row)
-    turns = _decode_turns(wire.conversations)
+    turns, besides_turns = _turns(wire.conversations)
     if turns and all(turn.role is not None and turn.speaker is None for turn in turns):
         return _openai_turns(wire, place, row, reading)
     fields: list[dict[str, Any]] = [{"role": "system", "content": wire.system}] if wire.system else []
-    for index, turn in enumerate(turns):
+    for index, (turn, more) in enumerate(zip(turns, besides_turns, strict=True)):
         speaker = turn.speaker or turn.role
         if speaker is None:
             raise BadInput(f"conversations[{index}] does not say who speaks: it has no 'from'")
         value = turn.value if turn.value is not None else turn.content
-        fields.extend(_messages(speaker, value if isinstance(value, str) else "" if value is None else dump(value)))
+        messages = _messages(speaker, value if isinstance(value, str) else "" if value is None else dump(value))
+        messages[0] |= more
+        if turn.value is not None and isinstance(turn.content, list):
+            messages[0]["content"] = turn.content
+        fields += messages
     texts = [_encode(message) for message in fields]
-    messages = read_messages(b"[" + b",".join(texts) + b"]")
+    read = read_messages(b"[" + b",".join(texts) + b"]")
     raw_tools, tools = reading.tools(bytes(wire.tools))
     if not tools:
-        raw_tools, tools = _tools_in(messages, reading)
-    return Conversation(row_id(wire.id, place), messages, tools, place, Original(messages, tools, row, b"", texts, raw_tools))
+        raw_tools, tools = _tools_in(read, reading)
+    return Conversation(row_id(wire.id, place), read, tools, place, Original(read, tools, row, b"", texts, raw_tools))
+
+
+def _turns(text: Raw) -> tuple[Sequence[_Turn], Sequence[Besides]]:
+    """The turns, and what else stands in each."""
+    try:
+        plain = _decode_plain(text)
+        return plain, [{}] * len(plain)
+    except msgspec.ValidationError:
+        pass
+    others = [{key: value for key, value in turn.items() if key not in _OWN_KEYS} for turn in _decode_fields(text)]
+    return _decode_turns(text), others
 
 
 def _openai_turns(wire: _Row, place: Place, row: bytes, reading: Reading) -> Conversation:
@@ -101,7 +126,14 @@ def write(conversation: Conversation) -> bytes:
     for index, message in enumerate(conversation.messages):
         if message.calls and message.role != "assistant":
             raise BadInput(f"{conversation.id}: messages[{index}] calls a tool as {message.role}, in ShareGPT only the assistant can")
-    turns = [{"from": _SPEAKERS.get(message.role, message.role), "value": _value(message)} for message in conversation.messages]
+    turns: list[dict[str, Any]] = []
+    for index, (message, more) in enumerate(zip(conversation.messages, besides(conversation), strict=True)):
+        beside = _beside(message, more)
+        if taken := beside.keys() & {"from", "value"}:
+            raise BadInput(
+                f"{conversation.id}: messages[{index}] has a key {min(taken)!r} of its own, which ShareGPT has for something else"
+            )
+        turns.append({"from": _SPEAKERS.get(message.role, message.role), "value": _value(message), **beside})
     fields: dict[str, Any] = {"id": conversation.id, "conversations": turns}
     if conversation.tools:
         fields["tools"] = Raw(tools_text(conversation))
@@ -128,17 +160,17 @@ def _messages(speaker: str, value: str) -> list[dict[str, Any]]:
 
 def _calls(text: str) -> list[Raw]:
     """What stands between the tags, in OpenAI's form; a text that holds no call becomes one that is malformed."""
-    value = _literal(text)
+    value = _literal(text, deepest=DEEPEST + OWN_LEVELS)
     if value is None:
         name = _NAME.search(text)
         return [Raw(call_text(read_call({"name": name[1] if name else "", "arguments": text.strip()})))]
     return [Raw(call_text(read_call(item))) for item in (value if isinstance(value, list) and value else [value])]
 
 
-def _literal(text: str) -> Any:
+def _literal(text: str, *, deepest: int = DEEPEST) -> Any:
     """JSON, or the Python literal that some of these files have instead; None when it is neither."""
     try:
-        return parse(text)
+        return parse(text, deepest=deepest)
     except NotStrict:
         pass
     if len(text) > _LONGEST_LITERAL:
@@ -191,6 +223,17 @@ def _value(message: Message) -> str:
     blocks = [f"<tool_call>\n{_tagged(_call_fields(call))}\n</tool_call>" for call in message.calls]
     text = _TAG.sub(r"<\\\1\2", scrub(message.text))
     return "\n".join([text, *blocks] if text else blocks)
+
+
+def _beside(message: Message, more: Besides) -> dict[str, Any]:
+    """What stands beside the value: what it cannot say, and a text that would lose the blanks around it."""
+    fields: dict[str, Any] = dict(more)
+    if message.role not in RESULT_ROLES:
+        given = {"name": message.name, "tool_call_id": message.tool_call_id}
+        fields |= {key: value for key, value in given.items() if value is not None}
+    if message.calls and message.text != message.text.strip() and "content" not in fields:
+        fields["content"] = [{"type": "text", "text": scrub(message.text)}]
+    return fields
 
 
 def _call_fields(call: Call) -> dict[str, Any]:

@@ -4,11 +4,14 @@ import msgspec
 from msgspec import Raw
 
 from callmark.errors import BadInput
-from callmark.formats import openai, scenarios, sharegpt, tau_bench
+from callmark.formats import anthropic, deepfabric, openai, scenarios, sharegpt, tau_bench
 from callmark.formats.dialect import Dialect
 from callmark.wording import nearest
 
-DIALECTS = {dialect.name: dialect for dialect in (openai.DIALECT, sharegpt.DIALECT, scenarios.DIALECT, tau_bench.DIALECT)}
+DIALECTS = {
+    dialect.name: dialect
+    for dialect in (openai.DIALECT, sharegpt.DIALECT, scenarios.DIALECT, tau_bench.DIALECT, anthropic.DIALECT, deepfabric.DIALECT)
+}
 
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 
@@ -23,7 +26,7 @@ def dialect_called(name: str) -> Dialect:
 def sniff(row: bytes) -> Dialect:
     """The dialect of a row. Raises `BadInput` with the keys that were found when none recognises it."""
     fields = _decode_fields(row)
-    for dialect in DIALECTS.values():
+    for dialect in reversed(DIALECTS.values()):  # the first, OpenAI's, takes whatever has messages
         if dialect.recognises(fields):
             return dialect
     keys = ", ".join(list(fields)[:8]) or "none"

@@ -1,0 +1,87 @@
+"""What a message says besides role, text, calls, id and name, so that a dialect that has no place for it can keep it elsewhere.
+
+In OpenAI's form these are the keys that it does not know (`is_error` of a result, `thinking_blocks`, `weight`), and content that is not
+plain text.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from callmark.calls.messages import message_texts
+from callmark.types import Conversation
+
+Besides = dict[str, Raw]
+
+_KNOWN = frozenset({"role", "tool_calls", "function_call", "tool_call_id", "name"})
+
+
+class _Part(Struct, forbid_unknown_fields=True):
+    text: str
+    type: str = "text"
+
+
+class _Message(Struct, forbid_unknown_fields=True):
+    """A message that says nothing besides, as nearly all of them are."""
+
+    role: str
+    content: str | list[_Part] | None = None
+    tool_calls: Any = Raw(b"")
+    function_call: Raw = Raw(b"")
+    tool_call_id: Any = None
+    name: str | None = None
+    refusal: None = None
+
+
+class _Plain(Struct):
+    messages: list[_Message]
+
+
+_decode_plain_body = msgspec.json.Decoder(_Plain).decode
+_decode_plain = msgspec.json.Decoder(_Message).decode
+_decode_parts = msgspec.json.Decoder(list[_Part]).decode
+_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
+
+
+def besides(conversation: Conversation) -> Sequence[Besides]:
+    """For each message what it says besides, as JSON: unknown keys that are not null, and `content` where it is more than text.
+
+    Messages that were made in Python say nothing besides.
+    """
+    original = conversation.original
+    if original.messages is not conversation.messages:
+        return [{}] * len(conversation.messages)
+    if not original.texts and original.body:
+        try:
+            _decode_plain_body(original.body)
+        except msgspec.ValidationError:
+            pass
+        else:
+            return [{}] * len(conversation.messages)
+    return [_besides(bytes(text)) for text in message_texts(conversation)]
+
+
+def _besides(text: bytes) -> Besides:
+    try:
+        _decode_plain(text)
+    except msgspec.ValidationError:
+        pass
+    else:
+        return {}
+    fields = _decode_fields(text)
+    return {key: value for key, value in fields.items() if key not in _KNOWN and bytes(value) != b"null" and not _is_text(key, value)}
+
+
+def _is_text(key: str, value: Raw) -> bool:
+    if key != "content":
+        return False
+    text = bytes(value)
+    if text.startswith(b'"'):
+        return True
+    try:
+        _decode_parts(text)
+    except msgspec.ValidationError:
+        return False
+    return True

@@ -1,0 +1,215 @@
+"""DeepFabric conversations, as version 4 of it writes them: OpenAI's messages and tools, and what else it knows of the talk.
+
+    {"messages": […], "tools": […], "question": "…", "final_answer": "…", "metadata": {…},
+     "reasoning": {"style", "content"}, "tool_context": {"executions": […]}, "agent_context": {…}, "structured_data": {…}}
+
+Read: messages and tools (`tool_context.available_tools` in older files); the executions repeat calls that stand in the messages. The row's
+id is `metadata.id`, as a row may have no other keys than these.
+
+A message there has a role of four (system, user, assistant, tool), text, calls and an id of nine letters or digits, and nothing else. What
+that cannot say is written to `metadata.callmark`, and read back from it:
+
+    ids       [made, stood]: the id in the messages, and what it stands for (null: there was none)
+    messages  {"message": index, …}: further keys of a message: `role` (developer), `name`, `is_error`, `content` that is no text, …
+
+A malformed call keeps its text for arguments.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct, structs
+
+from callmark.calls.messages import NOTHING, message_texts, read_messages
+from callmark.calls.strict import dump, scrub
+from callmark.calls.toolsets import tools_text
+from callmark.errors import BadInput
+from callmark.formats import openai
+from callmark.formats.besides import Besides, besides
+from callmark.formats.call_ids import made_up
+from callmark.formats.dialect import Dialect, Reading, row_id
+from callmark.types import Case, Conversation, Message, Original, Place
+from callmark.wording import counted
+
+ID = re.compile("[a-zA-Z0-9]{9}")  # of a call
+
+_ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool", "function": "tool"}
+
+
+class _Kept(Struct):
+    ids: list[tuple[str, str | None]] = []
+    messages: list[dict[str, Raw]] = []
+
+
+class _Metadata(Struct):
+    id: Any = None
+    callmark: _Kept | None = None
+
+
+class _Context(Struct):
+    executions: list[Raw] | None = None
+    available_tools: Raw = NOTHING
+
+
+class _Row(Struct):
+    metadata: Raw = NOTHING
+    tool_context: _Context | None = None
+
+
+_decode = msgspec.json.Decoder(_Row).decode
+_decode_metadata = msgspec.json.Decoder(_Metadata).decode
+_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
+_decode_calls = msgspec.json.Decoder(list[dict[str, Raw]]).decode
+_decode_any = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+
+
+def read(row: bytes, place: Place, reading: Reading) -> Conversation:
+    """The conversation of a row. One whose only calls stand in `tool_context` raises `BadInput`: they would be lost."""
+    conversation = openai.read(row, place, reading)
+    wire = _decode(row)
+    metadata = _metadata(wire.metadata)
+    found = conversation if metadata.id is None else structs.replace(conversation, id=row_id(metadata.id, place))
+    if metadata.callmark is not None:
+        found = _restored(found, metadata.callmark)
+    if wire.tool_context is None:
+        return found
+    if wire.tool_context.executions and not found.calls:
+        raise BadInput(f"tool_context.executions has {counted(len(wire.tool_context.executions), 'call')}, and no message has any")
+    if found.tools is reading.side[1] and bytes(wire.tool_context.available_tools) not in (b"", b"null", b"[]"):
+        raw_tools, tools = reading.tools(bytes(wire.tool_context.available_tools))
+        found = structs.replace(found, tools=tools, original=structs.replace(found.original, tools=tools, raw_tools=raw_tools))
+    return found
+
+
+def write(conversation: Conversation) -> bytes:
+    """One line in this dialect; no call, id or result is lost. A case, whose expected calls it could not hold, and a role that the dialect
+    does not know raise `BadInput`.
+    """
+    if isinstance(conversation, Case):
+        raise BadInput(f"{conversation.id} is a case: DeepFabric has no place for what is expected")
+    ids = _Ids(conversation.messages)
+    messages: list[dict[str, Any]] = []
+    kept: list[dict[str, Any]] = []
+    for index, (message, more) in enumerate(zip(conversation.messages, besides(conversation), strict=True)):
+        if message.role not in _ROLES:
+            known = "system, user, assistant and tool"
+            raise BadInput(f"{conversation.id}: messages[{index}].role is {message.role!r}, DeepFabric knows {known}")
+        messages.append(_fields(message, ids))
+        if beside := _beside(message, more):
+            if "message" in beside:
+                raise BadInput(f"{conversation.id}: messages[{index}] has a key 'message' of its own, which cannot be kept beside it")
+            kept.append({"message": index, **beside})
+    own: dict[str, Any] = {}
+    if ids.made:
+        own["ids"] = ids.made
+    if kept:
+        own["messages"] = kept
+    fields: dict[str, Any] = {"messages": messages, "metadata": {"id": conversation.id, **({"callmark": own} if own else {})}}
+    if conversation.tools:
+        fields["tools"] = Raw(tools_text(conversation))
+    last = conversation.messages[-1] if conversation.messages else Message("")
+    fields["question"] = next((scrub(message.text) for message in conversation.messages if message.role == "user"), "")
+    fields["final_answer"] = scrub(last.text) if last.role == "assistant" and not last.calls else ""
+    return _encode(fields)
+
+
+class _Ids:
+    """Ids that fit: those that do stay, one is made for each that does not, and for each call without one."""
+
+    def __init__(self, messages: tuple[Message, ...]) -> None:
+        self.made: list[tuple[str, str | None]] = []
+        self._fresh = made_up(messages, "c{:08d}")
+        self._of: dict[str, str] = {}
+
+    def fitting(self, given: str | None) -> str:
+        if given is not None and ID.fullmatch(given):
+            return given
+        if given is None or given not in self._of:
+            made = next(self._fresh)
+            self.made.append((made, given))
+            if given is None:
+                return made
+            self._of[given] = made
+        return self._of[given]
+
+
+def _fields(message: Message, ids: _Ids) -> dict[str, Any]:
+    fields: dict[str, Any] = {"role": _ROLES[message.role], "content": scrub(message.text)}
+    if message.calls:
+        fields["tool_calls"] = [
+            {
+                "id": ids.fitting(call.id),
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.text if call.malformed else dump(call.arguments)},
+            }
+            for call in message.calls
+        ]
+    if message.tool_call_id is not None:
+        fields["tool_call_id"] = ids.fitting(message.tool_call_id)
+    return fields
+
+
+def _beside(message: Message, more: Besides) -> dict[str, Any]:
+    """What is kept of a message beside it."""
+    fields: dict[str, Any] = {"role": message.role} if message.role == "developer" else {}
+    if message.name is not None:
+        fields["name"] = message.name
+    return fields | more
+
+
+def _restored(conversation: Conversation, kept: _Kept) -> Conversation:
+    """The conversation with the ids that stood, and what was kept beside its messages. What fits none of them is passed over."""
+    stood = dict(kept.ids)
+    beside: dict[int, dict[str, Raw]] = {}
+    for fields in kept.messages:
+        index = _decode_any(fields.pop("message", Raw(b"null")))
+        if isinstance(index, int):
+            beside[index] = fields
+    texts = [_restored_text(bytes(text), stood, beside.get(index, {})) for index, text in enumerate(message_texts(conversation))]
+    messages = read_messages(b"[" + b",".join(texts) + b"]")
+    original = conversation.original
+    return structs.replace(
+        conversation,
+        messages=messages,
+        original=Original(messages, original.tools, original.row, b"", texts, original.raw_tools),
+    )
+
+
+def _restored_text(text: bytes, stood: Mapping[str, str | None], beside: Mapping[str, Raw]) -> bytes:
+    fields: dict[str, Any] = _decode_fields(text)
+    _restore_id(fields, "tool_call_id", stood)
+    if "tool_calls" in fields and bytes(fields["tool_calls"]).startswith(b"["):
+        calls: list[dict[str, Any]] = [*_decode_calls(fields["tool_calls"])]
+        for call in calls:
+            _restore_id(call, "id", stood)
+        fields["tool_calls"] = calls
+    return _encode({**fields, **beside})
+
+
+def _restore_id(fields: dict[str, Any], key: str, stood: Mapping[str, str | None]) -> None:
+    if key in fields and bytes(fields[key]).startswith(b'"'):
+        given = _decode_any(fields[key])
+        if given in stood:
+            fields[key] = stood[given]
+            if stood[given] is None:
+                del fields[key]
+
+
+def _metadata(text: Raw) -> _Metadata:
+    """What concerns us in the metadata, which may be anything."""
+    try:
+        return _decode_metadata(text) if text is not NOTHING else _Metadata()
+    except msgspec.ValidationError:
+        return _Metadata()
+
+
+def _recognises(fields: Mapping[str, Raw]) -> bool:
+    if "messages" not in fields or "expected_output" in fields:
+        return False
+    return "tool_context" in fields or "agent_context" in fields or ("question" in fields and "final_answer" in fields)
+
+
+DIALECT = Dialect("deepfabric", "DeepFabric", _recognises, read, write)

@@ -1,0 +1,175 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import callmark
+from tests.conftest import Cli
+from tests.rows import WEATHER, assistant, call, result, row, user, write_rows
+
+BARE = {"type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Rome"}'}}
+TALK = row(
+    user("Rome?"), assistant(call("get_weather", {"city": "Rome"})), result("warm"), assistant(text="Warm."), tools=[WEATHER], id="t1"
+)
+NO_IDS = row(user("Rome?"), assistant(BARE), result("warm", None), assistant(text="Warm."), tools=[WEATHER], id="t2")
+DIALECTS = {"openai": "OpenAI chat", "sharegpt": "ShareGPT", "anthropic": "Anthropic messages", "deepfabric": "DeepFabric"}
+
+
+@pytest.mark.parametrize("dialect, title", DIALECTS.items())
+def test_it_says_what_was_read_and_written(cli: Cli, tmp_path: Path, dialect: str, title: str) -> None:
+    path, out = write_rows(tmp_path / "x.jsonl", TALK, NO_IDS), tmp_path / "y.jsonl"
+    shown = cli("convert", path, "-o", out, "--to", dialect)
+    assert (shown.status, shown.err) == (0, "")
+    assert "x.jsonl · OpenAI chat · 2 conversations" in shown.out
+    assert f"2 rows · 2 calls · 2 results → {out}, {title}" in shown.out.replace("\n", "")
+    assert callmark.load(out).dialect.name == dialect
+
+
+@pytest.mark.parametrize("dialect, made_up, replaced", [("openai", 0, 0), ("sharegpt", 0, 0), ("anthropic", 2, 0), ("deepfabric", 1, 1)])
+def test_it_says_what_was_made_up(cli: Cli, tmp_path: Path, dialect: str, made_up: int, replaced: int) -> None:
+    path, out = write_rows(tmp_path / "x.jsonl", TALK, NO_IDS), tmp_path / "y.jsonl"
+    told = json.loads(cli("convert", path, "-o", out, "--to", dialect, "--json").out)
+    assert told == {
+        "file": str(path),
+        "out": str(out),
+        "dialect": "openai",
+        "bad_rows": 0,
+        "mended_rows": 0,
+        "to": dialect,
+        "rows": 2,
+        "written": 2,
+        "unwritten": 0,
+        "calls": 2,
+        "results": 2,
+        "made_up_ids": made_up,
+        "replaced_ids": replaced,
+        "left_out": {},
+    }
+    notes = cli("convert", path, "-o", out, "--to", dialect).out
+    assert (f"{made_up} id" in notes) == bool(made_up)
+    assert ("the id of 1 call replaced" in notes) == bool(replaced)
+
+
+def test_what_is_left_out_of_the_rows_is_said(cli: Cli, tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "x.jsonl", {**TALK, "reward": 1, "note": None}, {**TALK, "reward": 0, "split": "a"})
+    told = json.loads(cli("convert", path, "-o", tmp_path / "y.jsonl", "--to", "sharegpt", "--json").out)
+    assert told["left_out"] == {"reward": 2, "split": 1}
+    assert "reward (2 rows), split (1 row)" in cli("convert", path, "-o", tmp_path / "y.jsonl", "--to", "sharegpt").out.replace("\n", "")
+    rich = {**TALK, "question": "q", "final_answer": "a", "metadata": {"topic": "t"}, "reasoning": {"style": "freetext", "content": "c"}}
+    told = json.loads(cli("convert", write_rows(tmp_path / "z.jsonl", rich), "-o", tmp_path / "y.jsonl", "--to", "openai", "--json").out)
+    assert told["left_out"] == {"metadata": 1, "reasoning": 1}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_rows_in_the_dialect_already_stay_as_they_stand(cli: Cli, tmp_path: Path, dialect: str) -> None:
+    first, second, third = tmp_path / "a.jsonl", tmp_path / "b.jsonl", tmp_path / "c.jsonl"
+    cli("convert", write_rows(tmp_path / "x.jsonl", TALK, NO_IDS), "-o", first, "--to", dialect)
+    text = first.read_text().replace('"Warm."', '"Warm.", "unknown": 1').replace('":', '" :')
+    second.write_text(text)
+    assert cli("convert", second, "-o", third, "--to", dialect).status == 0
+    assert third.read_text() == text
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_command_reads_every_dialect(cli: Cli, tmp_path: Path, dialect: str) -> None:
+    path, out, cut = tmp_path / "x.jsonl.zst", tmp_path / f"{dialect}.jsonl.zst", tmp_path / "cut.jsonl"
+    callmark.write(callmark.load(write_rows(tmp_path / "p.jsonl", TALK)), path)
+    assert cli("convert", path, "-o", out, "--to", dialect).status == 0
+    assert out.read_bytes().startswith(b"\x28\xb5\x2f\xfd")
+    assert json.loads(cli("stats", out, "--json").out)["tools"] == {"get_weather": 1}
+    assert json.loads(cli("lint", out, "--json").out)["summary"] == {}
+    assert json.loads(cli("filter", out, "-o", cut, "--min-calls", "1", "--json").out)["together"] == 1
+    assert "get_weather" in cli("show", out).out
+    assert cli("expand", out, "-o", cut).status == 0
+    expected = json.loads(cut.read_text())["expected_output"]["tool_calls"]
+    assert [(made["function"]["name"], json.loads(made["function"]["arguments"]), made["id"]) for made in expected] == [
+        ("get_weather", {"city": "Rome"}, "c1")
+    ]
+
+
+def test_a_row_that_cannot_be_written_stops_it_with_row_and_field_or_is_kept_apart(cli: Cli, tmp_path: Path) -> None:
+    odd = row({"role": "critic", "content": "no"}, id="odd")
+    path, out, rest = write_rows(tmp_path / "x.jsonl", TALK, odd, "{"), tmp_path / "y.jsonl", tmp_path / "rest.jsonl"
+    stopped = cli("convert", path, "-o", out, "--to", "deepfabric")
+    assert stopped.status == 2
+    assert "x.jsonl, line 2: odd: messages[0].role is 'critic', DeepFabric knows system, user, assistant and tool." in stopped.err
+    assert "--skip-bad" in stopped.err
+    assert not out.exists()
+    went = cli("convert", path, "-o", out, "--to", "deepfabric", "--skip-bad", "--rejects", rest)
+    assert went.status == 0
+    assert "1 row could not be written as DeepFabric, kept in" in went.err
+    assert "1 row could not be read and was skipped" in went.err
+    assert [json.loads(line)["line"] for line in rest.read_text().splitlines()] == [2, 3]
+    assert len(out.read_text().splitlines()) == 1
+
+
+@pytest.mark.parametrize("given, target, sentence", [
+    ("decision point", "anthropic", "1:1 is a case: Anthropic's form has no place for what is expected."),
+    ("decision point", "sharegpt", "1:1 is a case: ShareGPT has no place for what is expected."),
+    ("decision point", "scenarios", "1:1 is not a scenario: it has no instructions for a user."),
+    ("scenario", "openai", "s1 is a scenario: it cannot be written as a chat, but as 'scenarios'."),
+    ("scenario", "deepfabric", "s1 is a case: DeepFabric has no place for what is expected."),
+])  # fmt: skip
+def test_a_case_is_told_what_it_can_be_written_as(cli: Cli, tmp_path: Path, given: str, target: str, sentence: str) -> None:
+    path = tmp_path / "x.jsonl"
+    if given == "scenario":
+        write_rows(path, {"id": "s1", "instructions": "ask", "expected_function_calls": []})
+    else:
+        cli("expand", write_rows(tmp_path / "t.jsonl", {**TALK, "id": "1"}), "-o", path)
+    stopped = cli("convert", path, "-o", tmp_path / "y.jsonl", "--to", target)
+    assert stopped.status == 2
+    assert sentence in stopped.err
+    assert "A decision point can be written as openai, a scenario as scenarios." in stopped.err
+
+
+def test_decision_points_and_scenarios_stay_what_they_are(cli: Cli, tmp_path: Path) -> None:
+    cut, out = tmp_path / "cut.jsonl", tmp_path / "y.jsonl"
+    cli("expand", write_rows(tmp_path / "t.jsonl", TALK), "-o", cut)
+    told = json.loads(cli("convert", cut, "-o", out, "--to", "openai", "--json").out)
+    assert (told["written"], told["calls"], out.read_bytes()) == (1, 1, cut.read_bytes())
+
+
+def test_a_task_with_several_trials_is_one_scenario(cli: Cli, tmp_path: Path) -> None:
+    def trial(number: int) -> dict[str, Any]:
+        task = {"instruction": "cancel it", "actions": [{"name": "cancel", "kwargs": {"id": "1"}}]}
+        return {"task_id": 7, "trial": number, "reward": 1.0, "info": {"task": task}, "traj": []}
+
+    told = json.loads(
+        cli("convert", write_rows(tmp_path / "x.jsonl", trial(0), trial(1)), "-o", tmp_path / "y.jsonl", "--to", "scenarios", "--json").out
+    )
+    assert (told["rows"], told["written"], told["calls"]) == (2, 1, 1)
+
+
+def test_tools_of_a_side_file_go_into_the_rows(cli: Cli, tmp_path: Path) -> None:
+    side, out = tmp_path / "tools.json", tmp_path / "y.jsonl"
+    side.write_text(json.dumps([WEATHER], indent=2))
+    bare = {key: value for key, value in TALK.items() if key != "tools"}
+    for dialect in DIALECTS:
+        assert cli("convert", write_rows(tmp_path / "x.jsonl", bare, bare), "-o", out, "--to", dialect, "--tools", side).status == 0
+        assert [[tool.name for tool in each.tools] for each in callmark.load(out)] == [["get_weather"]] * 2
+
+
+def test_standard_output_holds_the_rows_alone(cli: Cli, tmp_path: Path) -> None:
+    shown = cli("convert", write_rows(tmp_path / "x.jsonl", TALK), "-o", "-", "--to", "anthropic")
+    assert json.loads(shown.out)["messages"][1]["content"][0]["type"] == "tool_use"
+    assert "1 row · 1 call · 1 result → standard output" in shown.err
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["--to", "antropic"], "there is no dialect called 'antropic'. Did you mean anthropic?"),
+        (["--to", "tau-bench"], "t1 cannot be written as a recorded simulation"),
+        (["--to", "openai", "--rejects", "r.jsonl"], "--rejects keeps rows that are skipped, so it needs --skip-bad"),
+    ],
+)
+def test_what_cannot_be_done_is_said(cli: Cli, tmp_path: Path, arguments: list[str], sentence: str) -> None:
+    failed = cli("convert", write_rows(tmp_path / "x.jsonl", TALK), "-o", tmp_path / "y.jsonl", *arguments)
+    assert failed.status == 2
+    assert sentence in failed.err
+
+
+def test_a_file_is_not_converted_onto_itself(cli: Cli, tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "x.jsonl", TALK)
+    assert "cannot be both what is read and where the result goes" in cli("convert", path, "-o", path, "--to", "sharegpt").err

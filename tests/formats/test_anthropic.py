@@ -1,0 +1,184 @@
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+import callmark
+from callmark.errors import BadInput
+from callmark.types import Call, Case, Conversation, Message
+from tests.rows import WEATHER, assistant, call, result, row, user, write_rows
+
+SCHEMA: Any = cast("Any", WEATHER)["function"]["parameters"]
+TOOL: dict[str, Any] = {"name": "get_weather", "description": "The weather of a city", "input_schema": SCHEMA}
+
+
+def use(name: str, given: Any, call_id: str | None = "t1") -> dict[str, Any]:
+    return {"type": "tool_use", **({"id": call_id} if call_id else {}), "name": name, "input": given}
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def answer(content: Any, call_id: str = "t1", **more: Any) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": call_id, "content": content, **more}
+
+
+def read(path: Path, *messages: dict[str, Any], **more: Any) -> Conversation:
+    (found,) = callmark.load(write_rows(path / "x.jsonl", {"messages": list(messages), **more}))
+    return found
+
+
+def written(path: Path, *messages: Any, dialect: str = "anthropic", **more: Any) -> dict[str, Any]:
+    """What an OpenAI row of these messages becomes."""
+    (found,) = callmark.load(write_rows(path / "x.jsonl", row(*messages, **more)), dialect="openai")
+    callmark.write([found], path / "y.jsonl", dialect=dialect)
+    told: dict[str, Any] = json.loads((path / "y.jsonl").read_text())
+    return told
+
+
+def test_several_results_and_a_text_in_one_message_become_messages_in_their_order(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        user("Rome and Oslo?"),
+        {"role": "assistant", "content": [said("Let me look."), use("f", {"city": "Rome"}, "a"), use("f", {"city": "Oslo"}, "b")]},
+        {"role": "user", "content": [answer("cold", "b"), answer([said("warm"), said("dry")], "a", is_error=False), said("well?")]},
+        system="Be brief.",
+        tools=[TOOL],
+    )
+    assert [(message.role, message.text, message.tool_call_id) for message in found.messages] == [
+        ("system", "Be brief.", None),
+        ("user", "Rome and Oslo?", None),
+        ("assistant", "Let me look.", None),
+        ("tool", "cold", "b"),
+        ("tool", "warm\ndry", "a"),
+        ("user", "well?", None),
+    ]
+    assert found.calls == (Call("f", {"city": "Rome"}, "a"), Call("f", {"city": "Oslo"}, "b"))
+    assert found.tools == (callmark.Tool(TOOL["name"], TOOL["description"], TOOL["input_schema"]),)
+
+
+@pytest.mark.parametrize(
+    "block, expected",
+    [
+        (use("f", {}), Call("f", {}, "t1")),
+        (use("f", None), Call("f", {}, "t1")),
+        (use("f", {"n": 2**70}, None), Call("f", {"n": 2**70})),
+        (use("f", '{"a": '), Call("f", {}, "t1", "arguments: the JSON text is cut off", '{"a": ')),
+        (use("f", [1]), Call("f", {}, "t1", "arguments: an array, an object was expected", "[1]")),
+        ({"type": "tool_use", "id": "t1", "input": {"a": 1}}, Call("", {}, "t1", "no name", '{"a":1}')),
+    ],
+)
+def test_calls_are_read_the_malformed_ones_too(tmp_path: Path, block: dict[str, Any], expected: Call) -> None:
+    assert read(tmp_path, user("x"), {"role": "assistant", "content": [block]}).calls == (expected,)
+
+
+def test_thinking_and_errors_are_kept_in_openais_form(tmp_path: Path) -> None:
+    thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
+    read_row = {
+        "messages": [
+            {"role": "assistant", "content": [thought, said("a"), use("f", {})]},
+            {"role": "user", "content": [answer("no", is_error=True)]},
+        ]
+    }
+    (found,) = callmark.load(write_rows(tmp_path / "x.jsonl", read_row))
+    callmark.write([found], tmp_path / "y.jsonl")
+    first, second = json.loads((tmp_path / "y.jsonl").read_text())["messages"]
+    assert (first["content"], first["thinking_blocks"]) == ("a", [thought])
+    assert second == {"role": "tool", "content": "no", "tool_call_id": "t1", "is_error": True}
+    callmark.write([found], tmp_path / "z.jsonl", dialect="anthropic")
+    assert json.loads((tmp_path / "z.jsonl").read_text())["messages"] == read_row["messages"]
+
+
+@pytest.mark.parametrize(
+    "system, prompts",
+    [
+        ("", []),
+        (None, []),
+        ("a", [("system", "a")]),
+        ([said("a"), {**said("b"), "cache_control": {"type": "ephemeral"}}], [("system", "a"), ("system", "b")]),
+        ([said(""), {**said("d"), "role": "developer"}], [("system", ""), ("developer", "d")]),
+    ],
+)
+def test_a_system_prompt_is_a_message_for_each_of_its_texts(tmp_path: Path, system: Any, prompts: list[tuple[str, str]]) -> None:
+    found = read(tmp_path, user("x"), system=system)
+    assert [(message.role, message.text) for message in found.messages] == [*prompts, ("user", "x")]
+    callmark.write([found], tmp_path / "y.jsonl", dialect="anthropic")
+    assert json.loads((tmp_path / "y.jsonl").read_text()).get("system") == (system or None)
+
+
+def test_prompts_stand_apart_and_results_share_a_message_with_what_is_said_to_them(tmp_path: Path) -> None:
+    told = written(
+        tmp_path,
+        {"role": "system", "content": "s"},
+        {"role": "developer", "content": "d"},
+        user("x"),
+        assistant(call("f", {"a": 1}, "1"), call("g", "{", "2"), text="ok"),
+        result("r1", "1", is_error=True, name="f"),
+        result("r2", "2"),
+        user("and?"),
+        user("hello?"),
+        {"role": "system", "content": "later"},
+        tools=[WEATHER],
+    )
+    assert told["system"] == [said("s"), {**said("d"), "role": "developer"}]
+    assert told["messages"] == [
+        user("x"),
+        {"role": "assistant", "content": [said("ok"), use("f", {"a": 1}, "1"), use("g", "{", "2")]},
+        {"role": "user", "content": [answer("r1", "1", is_error=True, name="f"), answer("r2", "2"), said("and?")]},
+        user("hello?"),
+        {"role": "system", "content": "later"},
+    ]
+    assert told["tools"] == [TOOL]
+
+
+def test_ids_that_are_missing_are_made_up_and_join_results_to_their_calls(tmp_path: Path) -> None:
+    nameless = {"type": "function", "function": {"name": "f", "arguments": "{}"}}
+    results = [result("a", None), result("b", "x"), result("c", None), result("orphan", None)]
+    calls, answers = written(tmp_path, assistant(nameless, nameless, call("f", {}, "toolu_00001")), *results)["messages"]
+    assert [block["id"] for block in calls["content"]] == ["toolu_00002", "x", "toolu_00001"]
+    assert [block["tool_use_id"] for block in answers["content"]] == ["toolu_00002", "x", "toolu_00001", "toolu_00003"]
+
+
+def test_a_case_and_a_result_that_calls_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="c is a case: Anthropic's form has no place for what is expected"):
+        callmark.write([Case("c", expected=(Call("f"),))], tmp_path / "x.jsonl", dialect="anthropic")
+    odd = Conversation("c", (Message("tool", "", (Call("f"),)),))
+    with pytest.raises(BadInput, match=r"c: messages\[0\] is a result that calls a tool"):
+        callmark.write([odd], tmp_path / "x.jsonl", dialect="anthropic")
+    with pytest.raises(BadInput, match=r"1: messages\[0\] has a key 'type' of its own, which Anthropic's form has for something else"):
+        written(tmp_path, result("x", type="text"))
+
+
+@pytest.mark.parametrize(
+    "message, sentence",
+    [
+        ({"content": "x"}, r"messages\[0\] has no role"),
+        ({"role": "user", "content": ["x"]}, r"messages\[0\].content\[0\] is text, an object was expected"),
+        ({"role": "user", "content": [{}]}, r"messages\[0\].content\[0\] has no type"),
+        ({"role": "user", "content": [{"type": "text"}]}, r"messages\[0\].content\[0\] has no text"),
+        (result("x"), r"messages\[0\] is in OpenAI's form, Anthropic's was expected"),
+        (assistant(call("f")), r"messages\[0\] is in OpenAI's form, Anthropic's was expected"),
+    ],
+)
+def test_what_is_no_message_is_refused(tmp_path: Path, message: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(BadInput, match=f"line 1: {sentence}"):
+        list(callmark.load(write_rows(tmp_path / "x.jsonl", {"messages": [message]}), dialect="anthropic"))
+
+
+@pytest.mark.parametrize(
+    "given, dialect",
+    [
+        ({"messages": [user("x")]}, "openai"),
+        ({"messages": [user("x")], "system": "s"}, "anthropic"),
+        ({"messages": [user("x")], "tools": [TOOL]}, "anthropic"),
+        ({"messages": [assistant(call("f"))], "tools": [TOOL]}, "openai"),
+        ({"messages": [result("x")], "system": "s"}, "openai"),
+        ({"messages": [{"role": "assistant", "content": [use("f", {"role": "tool", "tool_calls": []})]}]}, "anthropic"),
+        ({"messages": [user('say {"type": "tool_use"}')]}, "openai"),
+        ({"messages": [user("x")], "system": "s", "expected_output": {"tool_calls": []}}, "openai"),
+    ],
+)
+def test_a_row_is_told_from_openais(tmp_path: Path, given: dict[str, Any], dialect: str) -> None:
+    assert callmark.load(write_rows(tmp_path / "x.jsonl", given)).dialect.name == dialect

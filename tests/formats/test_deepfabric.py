@@ -1,0 +1,121 @@
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import callmark
+from callmark.errors import BadInput
+from callmark.types import Call, Case, Conversation, Message
+from tests.rows import WEATHER, assistant, call, result, row, user, write_rows
+
+AGENT: dict[str, Any] = {  # as version 4.13 of it writes a row
+    "messages": [
+        user("Is it warm in Rome?"),
+        {"role": "assistant", "content": "", "tool_calls": [call("get_weather", {"city": "Rome"}, "a1B2c3D4e")]},
+        result("warm", "a1B2c3D4e"),
+        assistant(text="It is."),
+    ],
+    "metadata": {"conversation_type": "cot", "react_steps": 1},
+    "reasoning": {"style": "agent", "content": [{"step_number": 1, "thought": "look it up", "action": "get_weather"}]},
+    "tool_context": {"executions": [{"function_name": "get_weather", "arguments": '{"city":"Rome"}', "reasoning": "r", "result": "warm"}]},
+    "tools": [WEATHER],
+    "agent_context": {"mode": "single_turn"},
+    "question": "Is it warm in Rome?",
+    "final_answer": "It is.",
+}
+
+
+def written(path: Path, *messages: Any, **more: Any) -> dict[str, Any]:
+    """What an OpenAI row of these messages becomes."""
+    (found,) = callmark.load(write_rows(path / "x.jsonl", row(*messages, **more)), dialect="openai")
+    callmark.write([found], path / "y.jsonl", dialect="deepfabric")
+    told: dict[str, Any] = json.loads((path / "y.jsonl").read_text())
+    return told
+
+
+def test_a_row_of_its_own_is_recognised_and_read(tmp_path: Path) -> None:
+    dataset = callmark.load(write_rows(tmp_path / "x.jsonl", AGENT))
+    assert dataset.dialect.name == "deepfabric"
+    (found,) = dataset
+    assert found.calls == (Call("get_weather", {"city": "Rome"}, "a1B2c3D4e"),)
+    assert [message.role for message in found.messages] == ["user", "assistant", "tool", "assistant"]
+    assert (found.id, [tool.name for tool in found.tools]) == ("1", ["get_weather"])
+
+
+def test_tools_may_stand_where_older_files_have_them(tmp_path: Path) -> None:
+    older = [{"name": "f", "description": "d", "parameters": [{"name": "path", "type": "str", "required": True}], "returns": "text"}]
+    bare = {**AGENT, "tools": None, "tool_context": {**AGENT["tool_context"], "available_tools": older}}
+    (found,) = callmark.load(write_rows(tmp_path / "x.jsonl", bare))
+    assert [(tool.name, tool.parameters["required"]) for tool in found.tools] == [("f", ["path"])]
+    callmark.write([found], tmp_path / "y.jsonl")
+    assert json.loads((tmp_path / "y.jsonl").read_text())["tools"][0]["function"]["name"] == "f"
+
+
+def test_calls_that_stand_in_no_message_are_not_lost_in_silence(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "x.jsonl", {**AGENT, "messages": [user("x"), assistant(text="y")]})
+    with pytest.raises(BadInput, match="line 1: tool_context.executions has 1 call, and no message has any"):
+        list(callmark.load(path))
+
+
+@pytest.mark.parametrize(
+    "metadata", [None, 5, [], {"callmark": 5}, {"callmark": {"ids": [["a1B2c3D4e"]]}}, {"callmark": {"messages": [{"message": 99}]}}]
+)
+def test_metadata_may_be_anything(tmp_path: Path, metadata: Any) -> None:
+    (found,) = callmark.load(write_rows(tmp_path / "x.jsonl", {**AGENT, "metadata": metadata}))
+    assert [made.id for made in found.calls] == ["a1B2c3D4e"]
+
+
+def test_a_row_has_its_keys_only_and_ids_that_it_takes(tmp_path: Path) -> None:
+    told = written(
+        tmp_path,
+        {"role": "developer", "content": "d"},
+        user("x"),
+        assistant(
+            call("f", {"a": None}, "call_1"),
+            call("g", "{", "abcDEF123"),
+            {"type": "function", "function": {"name": "h", "arguments": "{}"}},
+        ),
+        result("r", "call_1", name="f", is_error=True),
+        result("s", None),
+        assistant(text="done"),
+        id="r7",
+        tools=[WEATHER],
+    )
+    assert told.keys() == {"messages", "metadata", "tools", "question", "final_answer"}
+    assert (told["question"], told["final_answer"], told["tools"]) == ("x", "done", [WEATHER])
+    assert all(message.keys() <= {"role", "content", "tool_calls", "tool_call_id"} for message in told["messages"])
+    assert [message["role"] for message in told["messages"]] == ["system", "user", "assistant", "tool", "tool", "assistant"]
+    ids = [made["id"] for made in told["messages"][2]["tool_calls"]]
+    assert all(re.fullmatch("[a-zA-Z0-9]{9}", made) for made in ids)
+    assert (len(set(ids)), ids[1], told["messages"][3]["tool_call_id"]) == (3, "abcDEF123", ids[0])
+    assert told["messages"][2]["tool_calls"][1]["function"]["arguments"] == "{"
+    assert told["metadata"] == {
+        "id": "r7",
+        "callmark": {
+            "ids": [[ids[0], "call_1"], [ids[2], None]],
+            "messages": [{"message": 0, "role": "developer"}, {"message": 3, "name": "f", "is_error": True}],
+        },
+    }
+
+
+def test_a_call_without_an_id_has_none_when_it_comes_back(tmp_path: Path) -> None:
+    bare = {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}}]}
+    written(tmp_path, bare)
+    callmark.write(callmark.load(tmp_path / "y.jsonl"), tmp_path / "z.jsonl")
+    assert json.loads((tmp_path / "z.jsonl").read_text())["messages"] == [bare]
+
+
+def test_an_id_that_is_made_is_none_that_stands_there(tmp_path: Path) -> None:
+    told = written(tmp_path, assistant(call("f", {}, "c00000001"), call("f", {}, "call_1")), result("x", "c00000002"))
+    assert [made["id"] for made in told["messages"][0]["tool_calls"]] == ["c00000001", "c00000003"]
+
+
+def test_what_it_cannot_say_is_refused_with_the_field(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="c is a case: DeepFabric has no place for what is expected"):
+        callmark.write([Case("c", expected=(Call("f"),))], tmp_path / "x.jsonl", dialect="deepfabric")
+    with pytest.raises(BadInput, match=r"c: messages\[0\].role is 'critic', DeepFabric knows system, user, assistant and tool"):
+        callmark.write([Conversation("c", (Message("critic", "x"),))], tmp_path / "x.jsonl", dialect="deepfabric")
+    with pytest.raises(BadInput, match=r"1: messages\[0\] has a key 'message' of its own"):
+        written(tmp_path, {**user("x"), "message": "y"})
