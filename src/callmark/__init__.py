@@ -3,6 +3,7 @@
     dataset = callmark.load("valid.jsonl")
     callmark.stats(dataset).tool_calls.mean
     callmark.lint(dataset).summary
+    callmark.split(dataset, valid=0.2).valid
     callmark.write(callmark.expand(dataset), "eval.jsonl")
     callmark.grade(expected_calls, made_calls, tools=tools)
     callmark.run("eval.jsonl", ["openai:gpt-4.1-mini", "vllm:tuned@http://localhost:8000"])
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from callmark.data.expand import expand
     from callmark.data.lint import lint
+    from callmark.data.split import split
     from callmark.data.stats import stats
     from callmark.errors import BadInput
     from callmark.formats import Dataset, load, write
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "callmark.data.expand": ("expand",),
     "callmark.data.lint": ("lint",),
+    "callmark.data.split": ("split",),
     "callmark.data.stats": ("stats",),
     "callmark.errors": ("BadInput",),
     "callmark.formats": ("Dataset", "load", "write"),
@@ -64,6 +67,7 @@ __all__ = [
     "load",
     "run",
     "simulate",
+    "split",
     "stats",
     "write",
 ]

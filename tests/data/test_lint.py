@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 from typing import Any
 
@@ -157,3 +158,99 @@ def test_decision_points_and_scenarios_are_linted_too(tmp_path: Path) -> None:
     assert [code for code, _ in found(tmp_path, point)] == ["unknown_tool"]
     scenario = {"id": "s", "instructions": "You are Ann.", "expected_function_calls": [{"functionName": "f", "arguments": "{"}]}
     assert [code for code, _ in found(tmp_path, scenario)] == ["malformed_call"]
+
+
+LONG = (
+    "Hello, the running shoes that I bought in your shop last week are too small for me, and I would like to have them a size larger, "
+    "please, in the same color; my email is {email} and I would pay the difference by card, if there is any, as I did before."
+)
+
+
+def ordered(email: str, *more: Any, answer: str = "Done.", **fields: Any) -> dict[str, Any]:
+    """A talk that is a near copy of any other of these."""
+    first = assistant(call("find_user", {"email": email}))
+    return row(user(LONG.format(email=email)), first, result("u1"), assistant(text=answer), *more, **fields)
+
+
+ANN, BOB = ordered("ann@x.org"), ordered("bob@x.org")
+
+
+def point(talk: dict[str, Any], end: int, expected: dict[str, Any] | None, source: str) -> dict[str, Any]:
+    return {
+        "messages": talk["messages"][:end],
+        "expected_output": {"tool_calls": [expected] if expected else []},
+        "source": {"conversation": source, "message": end},
+    }
+
+
+def test_a_near_copy_names_the_first_and_how_much_is_the_same(tmp_path: Path) -> None:
+    (found_one,) = found(tmp_path, ANN, CLEAN, BOB)
+    assert found_one[0] == "near_duplicate"
+    assert re.fullmatch(r"the row says and calls nearly the same as line 1 \((8|9)\d% alike\)", found_one[1])
+
+
+def test_a_copy_is_said_once(tmp_path: Path) -> None:
+    told = found(tmp_path, ANN, ANN, BOB, BOB, ordered("ANN@x.org"))
+    assert [code for code, _ in told] == ["duplicate_row", "near_duplicate", "duplicate_row", "near_duplicate"]
+    assert told[-1][1] == "the row says and calls the same as line 1"
+
+
+@pytest.mark.parametrize("other, codes", [("a", []), ("b", ["near_duplicate"])])
+def test_only_decision_points_of_two_conversations_can_be_near_copies(tmp_path: Path, other: str, codes: list[str]) -> None:
+    longer = ordered("ann@x.org", user("Thanks."))
+    rows = point(ANN, 4, call("get", {"id": "u1"}, "c2"), "a"), point(longer, 5, call("get", {"id": "u1"}, "c2"), other)
+    assert [code for code, _ in found(tmp_path, *rows)] == codes
+
+
+def leaks(path: Path, train: list[Any], valid: list[Any]) -> list[tuple[str, int | None, str]]:
+    first, second = (callmark.load(write_rows(path / f"{name}.jsonl", *rows)) for name, rows in (("train", train), ("valid", valid)))
+    findings = callmark.lint(first, valid=second).findings
+    codes = {"leak", "near_duplicate", "duplicate_row"}
+    said = [(one, re.sub(r"\d+% alike", "N% alike", one.sentence.replace(f"{path}/", ""))) for one in findings if one.code in codes]
+    return [(one.code, one.line, sentence) for one, sentence in said]
+
+
+def test_each_leak_is_found_with_both_places(tmp_path: Path) -> None:
+    other = row(user("Rome?"), assistant(text="Which Rome?"))
+    assert leaks(tmp_path, [CLEAN, ANN], [other, CLEAN, BOB]) == [
+        ("leak", 2, "the row is an exact copy of train.jsonl, line 1, which is for training"),
+        ("leak", 3, "the row says and calls nearly the same as train.jsonl, line 2 (N% alike), which is for training"),
+    ]
+
+
+def test_what_leaks_is_no_duplicate_as_well_and_what_does_not_still_is(tmp_path: Path) -> None:
+    rome = row(user("Rome?"), assistant(text="Which Rome?"))
+    told = leaks(tmp_path, [ANN, ANN], [ANN, BOB, ANN, rome, rome])
+    assert [(code, line) for code, line, _ in told] == [("duplicate_row", 2), ("leak", 1), ("leak", 2), ("leak", 3), ("duplicate_row", 5)]
+
+
+FIND = call("find_user", {"email": "ann@x.org"})
+
+
+@pytest.mark.parametrize(
+    "train, valid, sentence",
+    [
+        ([ANN], [point(ANN, 1, FIND, "9")], "the prompt is that of train.jsonl, line 1"),
+        ([point(ANN, 3, None, "a")], [point(ANN, 1, FIND, "a")], "cut from the same conversation as train.jsonl, line 1"),
+        ([point(ANN, 1, FIND, "a")], [point(ANN, 3, None, "a")], "cut from the same conversation as train.jsonl, line 1"),
+        ([point(BOB, 1, FIND, "b")], [point(ANN, 1, FIND, "a")], "nearly the same as train.jsonl, line 1"),
+        ([CLEAN], [point(ANN, 1, FIND, "1")], None),
+        ([point(CLEAN, 1, BONN, "1")], [point(ANN, 1, FIND, "1")], None),  # both were the first row of a file without ids
+        ([ANN], [point(ANN, 1, None, "a")], None),  # many conversations open alike
+    ],
+)
+def test_leaks_of_decision_points(tmp_path: Path, train: list[Any], valid: list[Any], sentence: str | None) -> None:
+    told = leaks(tmp_path, train, valid)
+    if sentence is None:
+        assert told == []
+    else:
+        ((code, line, said),) = told
+        assert (code, line) == ("leak", 1)
+        assert sentence in said
+
+
+def test_a_leak_is_an_error() -> None:
+    rows = [callmark.Conversation("c", (callmark.Message("user", "one two three four"),))] * 2
+    report = callmark.lint(rows[:1], valid=rows[1:])
+    assert report.errors == 1
+    assert report.findings[0].sentence == "the row is an exact copy of another row, which is for training"

@@ -23,6 +23,8 @@ COMMANDS = (
     "show",
     "lint",
     "filter",
+    "split",
+    "convert",
     "expand",
     "grade",
     "run",

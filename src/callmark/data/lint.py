@@ -1,49 +1,28 @@
 """What is wrong with a dataset: every finding with a code, a severity, its place and a sentence.
 
-Row by row (`row_findings`): malformed calls, tools that are not listed, arguments against the schema, results and calls that do not
-belong together, repeated ids and keys, empty assistant messages, invented values. Over all rows (`Linter`): the same prompt with
-different gold, exact duplicates, repeated row ids, tools never used, a tool list that changes.
+Row by row (`row_findings`): what is wrong with it by itself. Over all rows (`Linter`): the same prompt with different gold, copies and near
+copies, repeated row ids, tools never used, a tool list that changes; and, where rows for training and for validation are told apart,
+what has leaked from one into the other.
 
-An error makes a row unfit for training or grading; a warning wants a look; an info is good to know. Of a decision point the expected
-calls are looked at as if the assistant had made them; of a scenario only their names and their form.
+Of a decision point the expected calls are looked at as if the assistant had made them; of a scenario only their names and their form.
 """
 
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from msgspec import Struct
 
-from callmark.calls.matchers import has_matcher
-from callmark.calls.messages import RESULT_ROLES, call_texts, message_texts
-from callmark.calls.provenance import DERIVED, origins
-from callmark.calls.results import match_results
-from callmark.calls.schema import schema_problem, violations
-from callmark.calls.strict import NotStrict, dump, parse, repeated_key
+from callmark.calls.provenance import DERIVED
+from callmark.calls.strict import dump, parse
 from callmark.calls.toolsets import tools_text
 from callmark.calls.values import exact, without_defaults
-from callmark.types import Call, Case, Conversation, Finding, Place, Severity, Tool
-from callmark.wording import counted
+from callmark.data.lint_codes import CODES, found, short
+from callmark.data.lint_copies import Copies, golden
+from callmark.data.lint_rows import row_findings
+from callmark.types import Call, Case, Conversation, Finding, Place, Tool
 
-CODES: dict[str, tuple[Severity, str]] = {
-    "broken_row": ("error", "a row that cannot be read"),
-    "malformed_call": ("error", "a call whose arguments are no JSON object, or that has no name"),
-    "unknown_tool": ("error", "a call to a tool that is not listed"),
-    "schema_violation": ("error", "arguments that the tool's schema does not allow"),
-    "bad_schema": ("error", "a tool whose schema does not compile"),
-    "orphan_result": ("error", "a result that answers no call"),
-    "missing_result": ("error", "a call without a result (the last may stay open)"),
-    "duplicate_call_id": ("error", "two calls with the same id in one conversation"),
-    "empty_assistant": ("error", "an assistant message that says and calls nothing"),
-    "invented_value": ("warning", "an argument value that stands nowhere before its call"),
-    "repeated_key": ("warning", "a key that stands twice in one object; the last counts"),
-    "conflicting_gold": ("warning", "the same prompt as in another row, with a different answer"),
-    "duplicate_row": ("warning", "an exact copy of another row"),
-    "duplicate_id": ("warning", "a row id that another row has"),
-    "tools_change": ("info", "the tool list is not the same in all rows"),
-    "unused_tool": ("info", "a tool that is listed and never called"),
-}
+__all__ = ["CODES", "LintReport", "Linter", "lint", "row_findings"]
 
 
 class LintReport(Struct, frozen=True):
@@ -58,22 +37,25 @@ class LintReport(Struct, frozen=True):
         return sum(finding.severity == "error" for finding in self.findings)
 
 
-def lint(rows: Iterable[Conversation], *, derived: Sequence[str] = DERIVED) -> LintReport:
-    """Look at every row, then at all of them together."""
+def lint(rows: Iterable[Conversation], *, valid: Iterable[Conversation] = (), derived: Sequence[str] = DERIVED) -> LintReport:
+    """Look at every row, then at all of them together. With `valid` the others are for training, and what leaks is found."""
     linter = Linter(derived=derived)
     for row in rows:
         linter.add(row)
+    for row in valid:
+        linter.add(row, held_out=True)
     return linter.report()
 
 
 class Linter:
-    """Looks at rows one by one; `report()` is everything found so far."""
+    """Looks at rows one by one; `report()` is everything found so far. Rows that are held out come after those for training."""
 
     def __init__(self, *, derived: Sequence[str] = DERIVED) -> None:
         self._derived = derived
         self._findings: list[Finding] = []
         self._rows = 0
-        self._seen: dict[bytes, Place | None] = {}
+        self._in_train = 0
+        self._copies = Copies()
         self._ids: dict[str, Place | None] = {}
         self._golds: dict[bytes, tuple[bytes, int, Place | None]] = {}
         self._listed: set[str] = set()
@@ -82,13 +64,16 @@ class Linter:
         self._changed: Conversation | None = None
         self._toolsets: set[bytes] = set()
 
-    def add(self, row: Conversation) -> None:
-        """Look at one conversation or case."""
+    def add(self, row: Conversation, *, held_out: bool = False) -> None:
+        """Look at one conversation or case; `held_out` says that it is for validation."""
         self._rows += 1
+        self._in_train += not held_out
         self._findings += row_findings(row, derived=self._derived)
         whole = row.whole()
-        self._duplicates(row, whole)
-        self._gold(row, whole)
+        asked = self._gold(row, whole)
+        copy = self._copies.add(row, held_out=held_out, asked=asked if held_out and isinstance(row, Case) else "")
+        self._findings += [copy] if copy is not None else []
+        self._repeated_id(row)
         self._tools(row, whole)
 
     def add_broken(self, place: Place, reason: str) -> None:
@@ -101,28 +86,25 @@ class Linter:
         counts = Counter(finding.code for finding in findings)
         return LintReport(self._rows, {code: counts[code] for code in sorted(counts, key=order.__getitem__)}, findings)
 
-    def _duplicates(self, row: Conversation, whole: Conversation) -> None:
-        asked = row.instructions.encode("utf-8", "backslashreplace") if isinstance(row, Case) else b""
-        gold = _golden(whole.calls if isinstance(row, Case) else ())
-        key = _digest(b"\0".join([*map(bytes, message_texts(row)), tools_text(row), asked, gold]))
-        if key in self._seen:
-            self._findings.append(_found("duplicate_row", row, f"the row is an exact copy of {_short(self._seen[key], row)}"))
-        else:
-            self._seen[key] = row.place
+    def _repeated_id(self, row: Conversation) -> None:
         if row.place is not None and row.id != str(row.place.number):
             if row.id in self._ids:
-                self._findings.append(_found("duplicate_id", row, f"the id {row.id!r} stands in {_short(self._ids[row.id], row)} already"))
+                self._findings.append(found("duplicate_id", row, f"the id {row.id!r} stands in {short(self._ids[row.id], row)} already"))
             else:
                 self._ids[row.id] = row.place
 
-    def _gold(self, row: Conversation, whole: Conversation) -> None:
+    def _gold(self, row: Conversation, whole: Conversation) -> str:
+        """Hold each answer against the first that was given to the same prompt. Where the last was given, if for training; else nothing."""
+        asked = ""
         parameters = {tool.name: tool.parameters for tool in row.tools}
         for index, prompt, answer in _decisions(whole, only_last=isinstance(row, Case)):
-            gold = _golden([Call(call.name, dict(without_defaults(call.arguments, parameters.get(call.name, {})))) for call in answer])
+            gold = golden([Call(call.name, dict(without_defaults(call.arguments, parameters.get(call.name, {})))) for call in answer])
             other, number, place = self._golds.setdefault(prompt, (gold, self._rows, row.place))
+            asked = short(place, row) if number <= self._in_train and number != self._rows else ""
             if number != self._rows and other != gold and not _same_gold(other, gold):
-                sentence = f"the prompt is the same as in {_short(place, row)}, which answers {_told(other)}; here it is {_shown(answer)}"
-                self._findings.append(_found("conflicting_gold", row, sentence, message=index, call=answer[0].name if answer else None))
+                sentence = f"the prompt is the same as in {short(place, row)}, which answers {_told(other)}; here it is {_shown(answer)}"
+                self._findings.append(found("conflicting_gold", row, sentence, message=index, call=answer[0].name if answer else None))
+        return asked
 
     def _tools(self, row: Conversation, whole: Conversation) -> None:
         self._called.update(call.name for call in whole.calls)
@@ -152,89 +134,6 @@ class Linter:
             yield Finding("unused_tool", "info", f"{name} is listed and never called", file, call=name)
 
 
-def row_findings(row: Conversation, *, derived: Sequence[str] = DERIVED) -> list[Finding]:
-    """Everything that is wrong with one row by itself."""
-    whole = row.whole()
-    # What a scenario's calls are made of comes from tools that have not been called yet, and a matcher is no value.
-    values = not (isinstance(row, Case) and (row.is_scenario or any(has_matcher(dict(call.arguments)) for call in row.expected)))
-    findings = [*_calls(row, whole, check_values=values), *_belonging(row, whole), *_repeated_keys(row)]
-    if values:
-        for origin in origins(whole.messages, row.tools, derived=derived):
-            if origin.source is None:
-                call = whole.messages[origin.message].calls[origin.call]
-                sentence = f"{call.name}: {origin.path} = {dump(origin.value)} stands nowhere before the call"
-                findings.append(_found("invented_value", row, sentence, origin.message, call.name, origin.path))
-    return findings
-
-
-def _calls(row: Conversation, whole: Conversation, *, check_values: bool) -> Iterator[Finding]:
-    listed = {tool.name: tool for tool in row.tools}
-    for index, message in enumerate(whole.messages):
-        if message.role == "assistant" and not message.calls and not message.text.strip():
-            yield _found("empty_assistant", row, "the assistant says nothing and calls nothing", index)
-        for call in message.calls:
-            if call.malformed:
-                yield _found("malformed_call", row, f"{call.name or 'a call'} is malformed: {call.malformed}", index, call.name or None)
-            if listed and call.name and call.name not in listed:
-                yield _found("unknown_tool", row, f"{call.name} is not in the list of {counted(len(listed), 'tool')}", index, call.name)
-            elif check_values and call.name in listed and not call.malformed:
-                if problem := schema_problem(listed[call.name]):
-                    yield _found("bad_schema", row, f"the schema of {call.name} does not compile: {problem}", index, call.name)
-                for argument, problem in violations(call.arguments, listed[call.name]):
-                    sentence = f"{call.name}: {argument + ': ' if argument else ''}{problem}"
-                    yield _found("schema_violation", row, sentence, index, call.name, argument or None)
-
-
-def _belonging(row: Conversation, whole: Conversation) -> Iterator[Finding]:
-    """Calls and results that do not belong together, and ids that stand twice."""
-    messages = whole.messages
-    results = match_results(messages)
-    last = len(messages) - 1
-    while last > 0 and messages[last].role in RESULT_ROLES:
-        last -= 1
-    for index in results.orphans:
-        message = messages[index]
-        what = f"id {message.tool_call_id!r}" if message.tool_call_id is not None else f"name {message.name!r}" if message.name else "no id"
-        yield _found("orphan_result", row, f"the result ({what}) answers no call", index)
-    for index, place in results.open:
-        if index != last:
-            call = messages[index].calls[place]
-            yield _found("missing_result", row, f"{call.name or 'a call'} has no result", index, call.name or None)
-    seen: set[str] = set()
-    for index, message in enumerate(messages):
-        for call in message.calls:
-            if call.id is not None and call.id in seen:
-                yield _found("duplicate_call_id", row, f"the call id {call.id!r} stands twice", index, call.name)
-            if call.id is not None:
-                seen.add(call.id)
-
-
-def _repeated_keys(row: Conversation) -> Iterator[Finding]:
-    key = repeated_key(row.original.row) if row.original.row else None
-    if key is not None:
-        yield _found("repeated_key", row, f"the key {key!r} stands twice in one object; the last one counts")
-    texts: Sequence[Any] | None = None
-    for index, message in enumerate(row.messages):
-        if message.calls:
-            texts = message_texts(row) if texts is None else texts
-            for call, text in zip(message.calls, call_texts(message, texts[index]), strict=True):
-                arguments = _argument_text(text)
-                key = repeated_key(arguments) if arguments else None
-                if key is not None:
-                    yield _found(
-                        "repeated_key", row, f"{call.name}: the argument {key!r} is given twice; the last one counts", index, call.name, key
-                    )
-
-
-def _argument_text(text: bytes) -> str | None:
-    try:
-        value = parse(text)
-        arguments = value["function"]["arguments"]
-    except (NotStrict, KeyError, TypeError):
-        return None
-    return arguments if isinstance(arguments, str) else None
-
-
 def _decisions(whole: Conversation, *, only_last: bool) -> Iterator[tuple[int, bytes, tuple[Call, ...]]]:
     """`(message, digest of everything before it, calls)` of each assistant message that answers. Call ids do not count."""
     running = hashlib.blake2b(digest_size=16)
@@ -247,11 +146,7 @@ def _decisions(whole: Conversation, *, only_last: bool) -> Iterator[tuple[int, b
             and (not only_last or index == len(messages) - 1)
         ):
             yield index, running.digest(), message.calls
-        running.update(f"{message.role}\0{message.text}\0".encode("utf-8", "backslashreplace") + _golden(message.calls) + b"\1")
-
-
-def _golden(calls: Iterable[Call]) -> bytes:
-    return dump(sorted([call.name, dump(call.arguments), call.text] for call in calls)).encode()
+        running.update(f"{message.role}\0{message.text}\0".encode("utf-8", "backslashreplace") + golden(message.calls) + b"\1")
 
 
 def _same_gold(one: bytes, other: bytes) -> bool:
@@ -271,24 +166,3 @@ def _shown(calls: Sequence[Call]) -> str:
 
 def _tool_text(tool: Tool) -> str:
     return dump([tool.name, tool.description, tool.parameters])
-
-
-def _digest(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=16).digest()
-
-
-def _short(place: Place | None, seen_from: Conversation) -> str:
-    """Another row's place: with its file where that is not the same."""
-    if place is None:
-        return "another row"
-    same_file = seen_from.place is not None and seen_from.place.file == place.file
-    return f"{place.unit} {place.number}" if same_file else str(place)
-
-
-def _found(
-    code: str, row: Conversation, sentence: str, message: int | None = None, call: str | None = None, argument: str | None = None
-) -> Finding:
-    place = row.place
-    return Finding(
-        code, CODES[code][0], sentence, place.file if place else None, place.number if place else None, row.id, message, call, argument
-    )

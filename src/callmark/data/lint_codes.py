@@ -1,0 +1,45 @@
+"""What lint can find: codes, each with its severity and what it means, and how a finding is made.
+
+An error makes a row unfit for training or grading; a warning wants a look; an info is good to know.
+"""
+
+from callmark.types import Conversation, Finding, Place, Severity
+
+CODES: dict[str, tuple[Severity, str]] = {
+    "broken_row": ("error", "a row that cannot be read"),
+    "malformed_call": ("error", "a call whose arguments are no JSON object, or that has no name"),
+    "unknown_tool": ("error", "a call to a tool that is not listed"),
+    "schema_violation": ("error", "arguments that the tool's schema does not allow"),
+    "bad_schema": ("error", "a tool whose schema does not compile"),
+    "orphan_result": ("error", "a result that answers no call"),
+    "missing_result": ("error", "a call without a result (the last may stay open)"),
+    "duplicate_call_id": ("error", "two calls with the same id in one conversation"),
+    "empty_assistant": ("error", "an assistant message that says and calls nothing"),
+    "leak": ("error", "a row for validation that is, or nearly is, one for training"),
+    "invented_value": ("warning", "an argument value that stands nowhere before its call"),
+    "repeated_key": ("warning", "a key that stands twice in one object; the last counts"),
+    "conflicting_gold": ("warning", "the same prompt as in another row, with a different answer"),
+    "duplicate_row": ("warning", "an exact copy of another row"),
+    "near_duplicate": ("warning", "a near copy of another row"),
+    "duplicate_id": ("warning", "a row id that another row has"),
+    "tools_change": ("info", "the tool list is not the same in all rows"),
+    "unused_tool": ("info", "a tool that is listed and never called"),
+}
+
+
+def found(
+    code: str, row: Conversation, sentence: str, message: int | None = None, call: str | None = None, argument: str | None = None
+) -> Finding:
+    """A finding in a row, with its place; `message`, `call` and `argument` where it is about one."""
+    place = row.place
+    return Finding(
+        code, CODES[code][0], sentence, place.file if place else None, place.number if place else None, row.id, message, call, argument
+    )
+
+
+def short(place: Place | None, seen_from: Conversation) -> str:
+    """Another row's place: with its file where that is not the same."""
+    if place is None:
+        return "another row"
+    same_file = seen_from.place is not None and seen_from.place.file == place.file
+    return f"{place.unit} {place.number}" if same_file else str(place)

@@ -1,0 +1,173 @@
+"""`callmark split` and the leaks that `callmark lint --train --valid` finds."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cli
+from tests.rows import assistant, call, row, user, write_rows
+
+SAID = """the parcel with the {what} that I ordered on the tenth of last month has not come yet and nobody in the shop could tell me why it
+is late so would you please look up where it is now and when it will be here because my sister needs it for the wedding of a friend"""
+
+
+def talk(number: int, what: str = "shoes", **more: Any) -> dict[str, Any]:
+    words = " ".join(f"{word}{number}" for word in SAID.format(what=what).split())
+    return row(user(words), assistant(call("find_order" if number % 2 else "get_order", {"number": number})), **more)
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def test_a_split_is_written_shown_and_clean(cli: Cli, tmp_path: Path) -> None:
+    rows = [talk(number // 2, "shoes" if number % 2 else "hats", extra=number) for number in range(40)]
+    path = write_rows(tmp_path / "all.jsonl", *rows)
+    done = cli("split", path, "-o", tmp_path / "data", "--valid", "0.2")
+    assert done.status == 0, done.err
+    train, valid = lines(tmp_path / "data/train.jsonl"), lines(tmp_path / "data/valid.jsonl")
+    assert (len(train), len(valid)) == (32, 8)
+    assert sorted([*train, *valid]) == sorted(lines(path))
+    assert [json.loads(line)["extra"] for line in train] == sorted(json.loads(line)["extra"] for line in train)
+    table = {line.split()[0]: line.split()[1:] for line in done.out.splitlines() if line.strip()}
+    assert table["conversations"] == ["32", "8", "20%"]
+    assert table["find_order"] == table["get_order"] == ["16", "4", "20%"]
+    assert "20 groups, 40 rows: near copies, or cases of one group, kept on one side" in done.out
+    assert "8 rows → " in done.out
+    checked = cli("lint", "--train", tmp_path / "data/train.jsonl", "--valid", tmp_path / "data/valid.jsonl", "--strict", "--json")
+    assert checked.status == 0
+    assert json.loads(checked.out)["summary"] == {"invented_value": 40, "near_duplicate": 20}
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(cli: Cli, tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "all.jsonl", *map(talk, range(30)))
+    held_out = []
+    for folder, seed in (("a", "7"), ("b", "7"), ("c", "8")):
+        cli("split", path, "-o", tmp_path / folder, "--seed", seed)
+        held_out.append(lines(tmp_path / folder / "valid.jsonl"))
+    assert held_out[0] == held_out[1] != held_out[2]
+
+
+def test_for_machines(cli: Cli, tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "all.jsonl", "", *map(talk, range(4)), talk(2, "hats"))
+    told = json.loads(cli("split", path, "-o", tmp_path, "--valid", "0.4", "--json").out)
+    assert told["together"] == [[4, 6]]  # lines of the file
+    assert told["seed"] == 7
+    assert told["train"]["conversations"] + told["valid"]["conversations"] == 5
+    assert told["valid"]["file"] == str(tmp_path / "valid.jsonl")
+    assert told["valid"]["rows"] == len(lines(tmp_path / "valid.jsonl")) == 2
+    assert told["train"]["calls"] == sum(told["train"]["tools"].values()) == 3
+
+
+def test_rows_stay_as_they_stand_whatever_they_were_read_from(cli: Cli, tmp_path: Path) -> None:
+    odd = '{"messages": [ {"role":"user", "content": "h\\u00e9llo 1"} ],  "mine": 1.0}'
+    packed = tmp_path / "all.jsonl.gz"
+    packed.write_bytes(gzip.compress(f"\n{odd}\n{json.dumps(talk(1))}\r\n".encode()))
+    assert cli("split", packed, "-o", tmp_path, "--valid", "0").status == 0
+    assert lines(tmp_path / "train.jsonl") == [odd, json.dumps(talk(1))]
+    array = tmp_path / "all.json"
+    array.write_text(json.dumps([talk(1), talk(2)], indent=1))
+    assert cli("split", array, "-o", tmp_path, "--valid", "1").status == 0
+    assert list(map(json.loads, lines(tmp_path / "valid.jsonl"))) == [talk(1), talk(2)]
+    assert lines(tmp_path / "train.jsonl") == []
+
+
+def test_no_data_steers_the_terminal(cli: Cli, tmp_path: Path) -> None:
+    tool = "\x1b[31mred\u202e"
+    path = write_rows(tmp_path / "all.jsonl", row(user("a"), assistant(call(tool))), row(user("b"), assistant(call("f"))))
+    done = cli("split", path, "-o", tmp_path / "data")
+    assert "\\x1b[31mred\\u202e" in done.out
+    assert "\x1b" not in done.out
+
+
+def test_rows_that_cannot_be_read_are_kept_once(cli: Cli, tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "all.jsonl", talk(1), "{", talk(2), talk(3))
+    assert cli("split", path, "-o", tmp_path / "data").status == 2
+    assert not (tmp_path / "data").exists()
+    done = cli("split", path, "-o", tmp_path / "data", "--skip-bad", "--rejects", tmp_path / "bad.jsonl", "--json")
+    assert json.loads(done.out)["bad_rows"] == 1
+    assert len(lines(tmp_path / "bad.jsonl")) == 1
+    assert sorted(lines(tmp_path / "data/train.jsonl") + lines(tmp_path / "data/valid.jsonl")) == sorted(
+        map(json.dumps, map(talk, (1, 2, 3)))
+    )
+
+
+@pytest.mark.parametrize(
+    "rows, share, said",
+    [
+        ([talk(1)], "0.2", "valid.jsonl is empty: there is one row."),
+        ([talk(1), talk(1, "hats"), talk(1, "coats")], "0.2", "valid.jsonl is empty: every row is kept together with every other."),
+        ([talk(1), talk(1, "hats")], "0.9", "train.jsonl is empty: every row is kept together with every other."),
+        ([talk(1), talk(2)], "0", ""),
+        ([talk(1), talk(2)], "1", ""),
+    ],
+)
+def test_an_empty_side_is_said_unless_it_was_asked_for(cli: Cli, tmp_path: Path, rows: list[Any], share: str, said: str) -> None:
+    done = cli("split", write_rows(tmp_path / "all.jsonl", *rows), "-o", tmp_path, "--valid", share)
+    assert done.status == 0
+    assert done.err == (f"callmark: {said}\n" if said else "")
+    assert sum(len(lines(tmp_path / f"{side}.jsonl")) for side in ("train", "valid")) == len(rows)
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["-", "-o", "."], "a split reads its file twice, and a pipe can be read once"),
+        (["/dev/null", "-o", "."], "a split reads its file twice"),
+        (["none.jsonl", "-o", "."], "there is no file none.jsonl"),
+        (["empty.jsonl", "-o", "."], "empty.jsonl"),
+        (["train.jsonl", "-o", "."], "cannot be both what is read and where the result goes"),
+        (["all.jsonl", "-o", ".", "--valid", "20"], "20"),
+        (["all.jsonl"], "Missing option '-o'"),
+        (["all.jsonl", "-o", "all.jsonl"], "cannot be written"),
+        (
+            ["all.jsonl", "-o", ".", "--rejects", "valid.jsonl", "--skip-bad"],
+            "cannot be both where the result goes and where the rejects go",
+        ),
+    ],
+)
+def test_what_is_refused(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("all.jsonl", "train.jsonl"):
+        write_rows(tmp_path / name, talk(1), talk(2))
+    (tmp_path / "empty.jsonl").write_text("")
+    done = cli("split", *arguments)
+    assert done.status == 2
+    assert said in done.err
+    assert lines(tmp_path / "train.jsonl") == [json.dumps(talk(1)), json.dumps(talk(2))]
+    assert not (tmp_path / "valid.jsonl").exists()
+
+
+def test_lint_finds_what_was_planted_and_names_both_places(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_rows(tmp_path / "t.jsonl", *map(talk, range(20)))
+    write_rows(tmp_path / "v.jsonl", talk(30), talk(11), talk(31), talk(4, "hats"))
+    done = cli("lint", "--train", "t.jsonl", "--valid", "v.jsonl", "--strict")
+    assert done.status == 1
+    assert "v.jsonl:2  the row is an exact copy of t.jsonl, line 12, which is for training" in done.out
+    assert "v.jsonl:4  the row says and calls nearly the same as t.jsonl, line 5 (" in done.out
+    assert json.loads(cli("lint", "--train", "t.jsonl", "--valid", "v.jsonl", "--json").out)["summary"]["leak"] == 2
+    assert "leak" not in json.loads(cli("lint", "t.jsonl", "v.jsonl", "--json").out)["summary"]
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        ([], "there is no file to look at"),
+        (["--train", "t.jsonl"], "--train needs --valid"),
+        (["--valid", "t.jsonl"], "--valid needs --train"),
+        (["t.jsonl", "--train", "t.jsonl", "--valid", "v.jsonl"], "t.jsonl is neither --train nor --valid"),
+        (["--train", "t.jsonl", "--valid", "./t.jsonl"], "./t.jsonl cannot be both --train and --valid"),
+        (["--train", "-", "--valid", "-"], "standard input can be read once"),
+    ],
+)
+def test_what_lint_refuses(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("t.jsonl", "v.jsonl"):
+        write_rows(tmp_path / name, talk(1))
+    done = cli("lint", *arguments)
+    assert done.status == 2
+    assert said in done.err
