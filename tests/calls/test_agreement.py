@@ -53,6 +53,8 @@ YES = [
     "Yes, please go ahead. Also, could I get a refund?",
 ]
 NO = [
+    "Please do nothing.",
+    "In that case, please do nothing for now.",
     "",
     "...",
     "no",

@@ -123,7 +123,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     (tools.CREATE_TICKET, {**TICKET, "title": "\ud800"}, 'title is "\\ud800", a text was expected'),
     (tools.CREATE_TICKET, {**TICKET, "priority": "Urgent"}, 'priority is "Urgent", one of Low, Medium, High, Critical was expected'),
     (tools.CREATE_TICKET, {**TICKET, "department_code": "XX"}, 'department_code is "XX", one of IT (Information Technology), HR'),
-    (tools.CREATE_TICKET, {**TICKET, "colour": "red"}, "colour is no argument"),
+    (tools.CREATE_TICKET, {**TICKET, "colour": "red"}, '"colour" is no argument'),
     (tools.UPDATE_TICKET, {"ticket_id": "TKT-9"}, "there is no ticket 'TKT-9'"),
     (tools.UPDATE_TICKET, {"ticket_id": "TKT-1001"}, "nothing to change was given for TKT-1001"),
     (tools.SEARCH_TICKETS, {"status": "open"}, 'status is "open", one of Open'),

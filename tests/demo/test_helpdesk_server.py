@@ -11,7 +11,7 @@ import pytest
 
 from callmark.demo.helpdesk import tools
 from callmark.demo.helpdesk.desk import Desk
-from callmark.demo.helpdesk.server import CONVERSATION, EXTENSION, STATE, Conversations
+from callmark.demo.serving import CONVERSATION, EXTENSION, STATE, Conversations
 from tests.demo.test_helpdesk_desk import ITEM, TICKET
 
 COMMAND = [sys.executable, "-m", "callmark.demo.helpdesk"]

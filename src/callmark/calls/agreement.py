@@ -127,7 +127,7 @@ def _goes_ahead(tokens: list[str], phrases: Phrases, *, asked: bool) -> bool:
     for at, token in enumerate(tokens):
         if token == ",":
             start = at + 1
-        elif _begins(tokens, phrases, at):
+        elif (length := _begins(tokens, phrases, at)) and tokens[at + length : at + length + 1] not in (["nothing"], ["not"]):
             before = tokens[start:at]
             asks = any(one in _ASKS and other == "you" for one, other in pairwise(before))
             return asks or (not asked and _TURNS.isdisjoint(before))

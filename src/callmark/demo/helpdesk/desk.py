@@ -10,8 +10,9 @@ import re
 import sqlite3
 from collections.abc import Callable, Mapping
 from datetime import date, timedelta
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
+from callmark.demo.answering import Answer, Refused, checked, shown
 from callmark.demo.helpdesk import tools
 from callmark.demo.helpdesk.company import (
     DEPARTMENTS,
@@ -43,24 +44,12 @@ create table tickets (ticket_id text primary key, {", ".join(f"{name} text not n
 create table action_items (action_item_id text primary key, {", ".join(f"{name} text not null" for name in _ITEM)}) without rowid;
 """
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_SURROGATE = re.compile(r"[\ud800-\udfff]")  # half a character: JSON can carry it, a database cannot
 _WORD = re.compile(r"[^\W_]+")
 _LITTLE = frozenset(("a", "about", "and", "at", "for", "in", "is", "of", "on", "our", "that", "the", "to", "which", "with"))  # in a query
-_PARAMETERS = {tool.name: tool.parameters for tool in tools.TOOLS}
+_TOOLS = {tool.name: tool for tool in tools.TOOLS}
 _CODES = {department.code: department.name for department in DEPARTMENTS}
 
 Row = dict[str, str]
-
-
-class Refused(Exception):  # noqa: N818 - it is what happened
-    """The desk does not do that; the sentence says what was found and what was expected."""
-
-
-class Answer(NamedTuple):
-    """What came of a call: JSON, or the sentence of a refusal."""
-
-    text: str
-    is_error: bool = False
 
 
 class Desk:
@@ -91,7 +80,7 @@ class Desk:
     def call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
         """Carry out a tool call. An unknown tool, wrong arguments and a refusal are errors that say why, and change nothing."""
         try:
-            return Answer(json.dumps(_METHODS[_known(name)](self, **_checked(name, arguments)), ensure_ascii=False))
+            return Answer(json.dumps(_METHODS[_known(name)](self, **checked(_TOOLS[name], arguments)), ensure_ascii=False))
         except Refused as refusal:
             return Answer(str(refusal), is_error=True)
 
@@ -213,7 +202,7 @@ class Desk:
         return any(item["status"] == "Done" for item in self._items(ticket_id))
 
 
-_METHODS: dict[str, Callable[..., Any]] = {name: getattr(Desk, name.partition("-")[2]) for name in _PARAMETERS}
+_METHODS: dict[str, Callable[..., Any]] = {name: getattr(Desk, name.partition("-")[2]) for name in _TOOLS}
 
 
 def _database() -> sqlite3.Connection:
@@ -226,29 +215,11 @@ def _known(name: str) -> str:
     return name
 
 
-def _checked(name: str, arguments: Mapping[str, Any]) -> dict[str, str]:
-    """The arguments as the schema wants them. What is null counts as not given."""
-    schema = _PARAMETERS[name]
-    known: dict[str, Any] = schema["properties"]
-    given = {key: value for key, value in arguments.items() if value is not None}
-    for key, value in given.items():
-        if key not in known:
-            raise Refused(f"{key} is no argument of {name}, it takes {', '.join(known) or 'none'}")
-        if not isinstance(value, str) or not value.strip() or _SURROGATE.search(value):
-            raise Refused(f"{key} is {_shown(value)}, a text was expected")
-        if "enum" in known[key] and value not in known[key]["enum"]:
-            raise Refused(f"{key} is {_shown(value)}, one of {', '.join(known[key]['enum'])} was expected")
-    missing = [key for key in schema["required"] if key not in given]
-    if missing:
-        raise Refused(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing, {name} needs {', '.join(schema['required'])}")
-    return given
-
-
 def _check_department(values: Mapping[str, str]) -> None:
     code = values.get("department_code")
     if code is not None and code not in _CODES:
         known = ", ".join(f"{code} ({name})" for code, name in _CODES.items())
-        raise Refused(f"department_code is {_shown(code)}, one of {known} was expected")
+        raise Refused(f"department_code is {shown(code)}, one of {known} was expected")
 
 
 def _check_day(values: Mapping[str, str]) -> None:
@@ -260,12 +231,7 @@ def _check_day(values: Mapping[str, str]) -> None:
             raise ValueError
         date.fromisoformat(day)
     except ValueError:
-        raise Refused(f"due_date is {_shown(day)}, a day such as 2025-05-10 was expected") from None
-
-
-def _shown(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=isinstance(value, str) and bool(_SURROGATE.search(value)), default=str)
-    return text if len(text) <= 80 else text[:79] + "…"
+        raise Refused(f"due_date is {shown(day)}, a day such as 2025-05-10 was expected") from None
 
 
 def _fill(db: sqlite3.Connection, chance: random.Random) -> None:
