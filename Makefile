@@ -84,7 +84,7 @@ parity: $(VENV)/developed $(PEERS)/deepfabric/installed $(PEERS)/azure/installed
 	$(BIN)/python benchmarks/azure.py --peer $(PEERS)/azure/bin/python
 
 # Everything is run, whatever came before it did; the status is 1 when anything was not held.
-PROOFS := startup data memory grader_agreement grading grade_files running_faults running_kills summary intervals simulation_kills viewer
+PROOFS := startup data memory grader_agreement grading grade_files running_faults running_kills summary intervals simulation_kills synthesis viewer
 proof: $(VENV)/developed           ## what takes longer: a 2 GB file, memory, many examples, peers
 	@status=0; for proof in $(PROOFS); do \
 	  echo "$$ python benchmarks/$$proof.py"; $(BIN)/python benchmarks/$$proof.py || status=1; done; \

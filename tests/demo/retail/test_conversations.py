@@ -1,4 +1,4 @@
-"""Sixty conversations of the store's expert with its customers: what a dataset is made of."""
+"""A hundred and fifty conversations of the store's expert with its customers: what a dataset is made of."""
 
 import re
 
@@ -25,7 +25,7 @@ Talks = list[tuple[Case, Reply]]
 
 @pytest.fixture(scope="module")
 def talks() -> Talks:
-    cases = store_world().plans(60, seed=11)
+    cases = store_world().plans(150, seed=11)
     return list(zip(cases, held(cases, seed=11), strict=True))
 
 

@@ -11,7 +11,7 @@ from callmark.demo.retail.errands import why_not
 from callmark.demo.retail.expert import conversation
 from callmark.demo.retail.expert_words import PARTS, SAMPLE, WORDS
 from callmark.demo.retail.phrasing import Grammar
-from callmark.demo.retail.service import PATIENCE
+from callmark.demo.retail.service import PATIENCE, Service
 from callmark.demo.retail.store import Store
 from callmark.demo.retail.world import store_world
 from callmark.types import Call, Case
@@ -41,7 +41,7 @@ class Counter:
 
 def _case(branch: str) -> Case:
     """A plan of that branch alone."""
-    for case in store_world().plans(300, seed=7):
+    for case in store_world().plans(60, seed=7):
         own = case.data["plan"]
         if branch in own["branches"] and len(own["wishes"]) == 1 and own["login"] == "email" and not own["wishes"][0]["wrong_order_id"]:
             return case
@@ -142,3 +142,14 @@ def test_every_act_has_at_least_six_wordings() -> None:
 
 def test_every_refusal_can_be_explained() -> None:
     assert set(expert_refusals.EXPLAINED) == set(expert_refusals.REFUSED)
+
+
+def test_a_product_is_looked_up_once_in_a_conversation() -> None:
+    service = Service(_case("cancel: no longer needed"), 0)
+    steps = service.see_product("1")
+    assert next(steps) == Call(tools.GET_PRODUCT, {"product_id": "1"})
+    with pytest.raises(StopIteration):
+        steps.send('{"name": "Tent"}')
+    with pytest.raises(StopIteration) as found:
+        next(service.see_product("1"))
+    assert found.value.value == {"name": "Tent"}

@@ -16,7 +16,7 @@ def money(sum_: float) -> str:
     return f"${sum_:.2f}"
 
 
-def goods(items: Sequence[Row], *, prices: bool = True) -> str:
+def goods(items: Sequence[Row]) -> str:
     """Items in a row, each with its price: `a desk lamp ($38.50) and running shoes ($89.99)`."""
     named, seen = [], []
     for item in items:
@@ -26,7 +26,7 @@ def goods(items: Sequence[Row], *, prices: bool = True) -> str:
         else:
             counted = name if is_plural(name) else f"{_article(name)} {name}"
         seen.append(item["name"])
-        named.append(f"{counted} ({money(item['price'])})" if prices else counted)
+        named.append(f"{counted} ({money(item['price'])})")
     return listed(named)
 
 

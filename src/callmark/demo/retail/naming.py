@@ -151,7 +151,7 @@ def way_to_pay(payment: Mapping[str, Any], chance: Random, *, before: Mapping[st
     return chance.choice(
         (
             f"my {brand} ending in {digits}",
-            f"the {brand} card ending in {digits}",
+            f"the {brand} ending in {digits}",
             f"my credit card ending in {digits}",
             f"the card that ends in {digits}",
             f"my {brand}, the one ending in {digits}",

@@ -66,8 +66,3 @@ def offered(product: Row, item: Row, wanted: Mapping[str, str]) -> list[Row]:
 def paid_with(order: Row) -> str:
     """The payment method that paid for the order last."""
     return next(str(one["payment_method_id"]) for one in reversed(order["payment_history"]) if one["transaction_type"] == "payment")
-
-
-def amount(cents_and_all: float) -> str:
-    """Money as people read it."""
-    return f"${cents_and_all:.2f}"

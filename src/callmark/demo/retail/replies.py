@@ -102,8 +102,8 @@ PARTS: Mapping[str, str] = {
     "default": "[[it's|the new address is|the new one is|please [save|use|put down]|that would be|we live at|I live at|change it to|you "
     "can write] {address}|{address}[, please|]].",
     "default@terse": "[|new address: |it's ]{address}[.|]",
-    "same address": "[it's|please use|I mean|that would be] [the same address[ again| as before| as for the order|]|the address I just "
-    "gave you]<please>.",
+    "same address": "[please use <same one>|[it's|I mean|that would be] <same one><please>].",
+    "same one": "[the same address[ again| as before| as for the order|]|the address I just gave you]",
     "tell topic": "[[it's|this is] about|it's to do with|it concerns] {topic}.",
     "tell email": "[my email is|my account is under|I'm registered under|you'll find me under|the email on my account is|my account email "
     "is] {email}.",

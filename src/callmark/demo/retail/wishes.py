@@ -66,9 +66,9 @@ ACTIONS: Mapping[str, Mapping[str, str]] = {
         "renovation] we live [elsewhere|somewhere new|at another place]].",
     },
     "return": {
-        "vp": "[refund {goods}|[arrange|set up|start|register] a return for {goods}|take {goods} back|help me return {goods}]",
-        "mine": "[return|send back|return|bring back] {goods}[ for a refund| and get my money back||]|[get a refund for|get my money back "
-        "for|have you take back] {goods}",
+        "vp": "[refund {goods}|[arrange|set up|start] a return for {goods}|[arrange|set up|start] the return of {goods}|take {goods} back]",
+        "mine": "[return {goods}|send {goods} back|return {goods}|bring {goods} back][ for a refund| and get my money back||]|[get a refund "
+        "for|get my money back for] {goods}|have you take {goods} back",
         "why": "[<who> [gave me|had already bought me|surprised me with] {one}[ last week| just now| out of the blue|]|{itwas} meant for "
         "a [birthday|party|trip|visit|holiday] that [was called off|fell through|isn't happening]|I [have no use for|can't use|never use|"
         "hardly use] {it}|{itis} not [quite |really |]what I [expected|had in mind|imagined|was hoping for]|{itis} still in the box, "
