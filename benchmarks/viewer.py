@@ -2,10 +2,10 @@
 
 A dataset is made up and graded for real, twice: conversations of five calls each, thirty tools, a fault in one of four. Debian's chromium
 opens the run in a viewer that was just started (`callmark view`, a process of its own) and once more when everything has been read. The
-first screen is there when the head, the counts and a table of cases are; numbers and charts, which take every case, follow and are told
-beside it. A step is timed by `performance.now()` from the input until the frame that shows its outcome has been drawn, a few times
-each, the longest counts; so do tasks of the page that a PerformanceObserver tells of, those over 50 ms. The limits: first screen 2 s, each
-step and each task after loading 200 ms. Exit status 1 when one is not held.
+first screen is there when the head, the counts, the numbers with the headline's interval and a table of cases are; charts, which take
+every case, follow and are told beside it. A step is timed by `performance.now()` from the input until the frame that shows its outcome has
+been drawn, a few times each, the longest counts; so do tasks of the page that a PerformanceObserver tells of, those over 50 ms. The limits:
+first screen 2 s, each step and each task after loading 200 ms. Exit status 1 when one is not held.
 
     python benchmarks/viewer.py [--cases 100000] [--times 5] [--to DIR]
 """
@@ -146,12 +146,12 @@ def first_screens(browser: Browser, address: str) -> int:
         page.wait_for_function("() => 'intervals' in arrived", timeout=120_000)
         at: dict[str, float] = page.evaluate("arrived")
         slow: list[float] = page.evaluate("slow")
-        first = at["rows"]
+        first = max(at[part] for part in ("rows", "numbers", "intervals"))
         missed += first > FIRST_SCREEN
         print(
             f"  first screen, {who} {first:6.0f} ms, at most {FIRST_SCREEN:,}: {'held' if first <= FIRST_SCREEN else 'NOT HELD'}; "
-            f"numbers after {at['numbers']:,.0f} ms, their intervals {at['intervals']:,.0f}, charts {at['charts']:,.0f}; "
-            f"longest task while loading {max(slow, default=0):.0f} ms"
+            f"rows after {at['rows']:,.0f} ms, numbers {at['numbers']:,.0f}, the first interval {at['intervals']:,.0f}, "
+            f"charts {at['charts']:,.0f}; longest task while loading {max(slow, default=0):.0f} ms"
         )
         page.context.close()
     return missed

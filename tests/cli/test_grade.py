@@ -24,7 +24,7 @@ from callmark.running.grading import _received
 from tests.conftest import Cli, Result
 from tests.rows import WEATHER, assistant, call, result, row, user, write_rows
 
-RUN_FILES = ["grades.jsonl", "predictions.jsonl", "run.json"]
+RUN_FILES = ["grades.jsonl", "predictions.jsonl", "run.json", "summary.json"]
 RESULT_FILES = ["evaluation_metrics.json", "evaluation_results.json"]  # of scenarios
 TAGGED = '<tool_call>{{"name": "{}", "arguments": {{"a": 1}}}}</tool_call>'
 TALK = row(user("1 and 2"), assistant(call("f", {"a": 1})), result("2"), assistant(call("f", {"a": 2})), id="talk")

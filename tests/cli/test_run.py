@@ -477,7 +477,7 @@ def test_another_input_through_a_pipe_is_refused_and_the_first_is_kept(cli: Cli,
     done = cli(*command, "--resume")
     assert (done.status, "standard input has changed since runs/piped was begun" in done.err) == (2, True), done.err
     assert Path("runs/piped/cases.jsonl").read_bytes().strip() == given.strip()
-    assert sorted(os.listdir("runs/piped")) == ["cases.jsonl", "grades.jsonl", "predictions.jsonl", "run.json"]
+    assert sorted(os.listdir("runs/piped")) == ["cases.jsonl", "grades.jsonl", "predictions.jsonl", "run.json", "summary.json"]
 
 
 def test_a_key_in_the_error_of_an_import_is_not_told(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

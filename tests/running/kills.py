@@ -22,7 +22,7 @@ from callmark.models.keys import Keys
 from callmark.models.model import ModelSettings
 from callmark.running.asked_cases import Cases
 from callmark.running.asking import Budget
-from callmark.running.folder import GRADES, PREDICTIONS, RUN
+from callmark.running.folder import GRADES, PREDICTIONS, RUN, SUMMARY
 from callmark.running.model_run import ModelRuns, contender
 
 ROOT = Path(__file__).parents[2]
@@ -175,7 +175,7 @@ def killed_and_resumed(
     asked = server.asked(mark, server.mark())
     _refuse_again(asked, before, trials, outcome.problems)
     outcome.problems += differences(folder, undisturbed)
-    outcome.problems += [f"{name} was left lying about" for name in sorted(set(os.listdir(folder)) - {RUN, PREDICTIONS, GRADES})]
+    outcome.problems += [f"{name} was left lying about" for name in sorted(set(os.listdir(folder)) - {RUN, PREDICTIONS, GRADES, SUMMARY})]
     return outcome
 
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from callmark.formats.evaluation_results import METRICS, RESULTS
-from callmark.running.folder import GRADES, PREDICTIONS, RUN, TOOLS
+from callmark.running.folder import GRADES, PREDICTIONS, RUN, SUMMARY, TOOLS
 from tests.running.kills import Killed, Moment, Outcome, Recorded, differences, killed, recorded_in, run_to_end
 
-_FILES = {RUN, PREDICTIONS, GRADES, TOOLS, RESULTS, METRICS}
+_FILES = {RUN, PREDICTIONS, GRADES, SUMMARY, TOOLS, RESULTS, METRICS}
 
 
 def simulate_command(name: str, *, trials: int, at_once: int) -> list[str]:

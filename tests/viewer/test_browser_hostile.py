@@ -111,7 +111,7 @@ def hostile_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         trick = TRICKS[number]
         more = {"name": f"label{number}{trick}", "made": f"made{trick}", "metrics": [*info["metrics"], f"odd.{trick}", "__proto__"]}
         asked = {"label": f"model{trick}", "model": {"model": trick}, "questions": 14, "answers": 14, "stopped": f"stopped{trick}"}
-        (path / "run.json").write_text(json.dumps({**info, **more, "asked": asked}))
+        (path / "run.json").write_text(json.dumps({**info, **more, **({"asked": asked} if number < 2 else {})}))
         lines = []
         for line in (path / "grades.jsonl").read_text().rstrip("\n").split("\n"):
             grade = json.loads(line)
@@ -148,14 +148,15 @@ def shows(page: Page, selector: str, *texts: str) -> None:
 
 def test_the_list_of_runs(page: Page) -> None:
     go(page, ".runs:visible", nothing="x")
-    shows(page, ".runs", *(f"label{number}{TRICKS[number]}" for number in range(3)), f"data{TRICKS[1]}", f"made{TRICKS[0]}")
+    called = (f"model{TRICKS[0]}", f"model{TRICKS[1]}", f"label2{TRICKS[2]}")  # by the model, where one was asked
+    shows(page, ".runs", *called, "decisions", f"data{TRICKS[1]}", f"made{TRICKS[0]}")
 
 
 def test_the_numbers_and_charts_of_a_run(page: Page) -> None:
     go(page, ".tile:visible", run="decisions")
     page.locator(".heat").wait_for()
     shows(page, "#overview", "odd.<script>window hit=1</script>", f"tool{TRICKS[0]}", "⟪")
-    assert page.title().startswith(f"label0{TRICKS[0]}")
+    assert page.title().startswith(f"model{TRICKS[0]}")
     assert page.evaluate("Object.keys(Object.prototype).length + Object.keys(Array.prototype).length") == 0
     go(page, ".tile:visible", run="others")
     expect(page.locator("#overview")).to_contain_text(f"error{TRICKS[3]}")
@@ -234,7 +235,7 @@ def test_the_table_and_its_search(page: Page) -> None:
 
 def test_runs_compared(page: Page) -> None:
     go(page, ".forest:visible", run="others", base="decisions")
-    shows(page, "#overview", f"label0{TRICKS[0]}", f"label1{TRICKS[1]}")
+    shows(page, "#overview", f"model{TRICKS[0]}", f"model{TRICKS[1]}")
     go(page, "#case-title:visible", run="others", base="decisions", case=f"id{TRICKS[1]}")
     expect(page.locator(".outcome-word")).to_have_count(2)
 

@@ -9,7 +9,8 @@ pytest.importorskip("playwright.sync_api", reason="no playwright: pip install -e
 
 from playwright.sync_api import Page, expect
 
-from tests.viewer.conftest import Opener
+from tests.graded_runs import make_run, right, some
+from tests.viewer.conftest import Opener, reported
 
 
 def kept(page: Page) -> str:
@@ -244,6 +245,16 @@ def test_the_runs_of_a_comparison_can_be_changed(opened: Opener, both_report: Pa
     page.get_by_role("button", name="Compare 2 runs").click()
     expect(page.locator(".forest")).to_be_visible()
     assert page.url.endswith("#run=tuned&base=base")
+
+
+def test_a_report_of_runs_that_cannot_be_compared_says_why(opened: Opener, tmp_path: Path) -> None:
+    one, other = make_run(tmp_path / "runs" / "one", some(2, of=4)), make_run(tmp_path / "runs" / "other", [right("else")], digest="two")
+    page = opened(reported(one, other))
+    expect(page.locator(".notice", has_text="These runs are not compared")).to_have_text(
+        "These runs are not compared: no case is scored in both one and other: 4 cases only in one, 1 case only in other. "
+        "Runs are compared on the cases that they share: grade both on the same dataset."
+    )
+    expect(page.locator(".tile-number").first).to_have_text(".500")
 
 
 def test_everything_can_be_done_by_keys(base: Page) -> None:

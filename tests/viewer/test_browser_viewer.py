@@ -13,8 +13,10 @@ pytest.importorskip("playwright.sync_api", reason="no playwright: pip install -e
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.graded_runs import make_run, some
+from callmark.running.runs import Run
+from tests.graded_runs import make_run, right, some
 from tests.viewer.conftest import Opener, viewer_process
+from tests.viewer.graded import changed
 from tests.viewer.shown_runs import shop
 
 PAPER = "getComputedStyle(document.documentElement).backgroundColor"
@@ -96,6 +98,40 @@ def test_two_runs_are_picked_and_compared(viewer: Page) -> None:
     for name in ("base", "tuned"):
         viewer.get_by_label(f"Compare {name}").uncheck()
     expect(viewer.get_by_role("button", name="Pick two to compare")).to_be_disabled()
+
+
+def test_why_runs_cannot_be_compared_is_told_and_stays(opened: Opener, tmp_path: Path) -> None:
+    make_run(tmp_path / "one", some(2, of=4))
+    make_run(tmp_path / "other", [right("else")], digest="two")
+    with viewer_process(tmp_path) as address:
+        page = opened(f"{address}#run=other&base=one")
+        notice = page.locator(".notice", has_text="These runs are not compared")
+        expect(notice).to_have_text(
+            "These runs are not compared: no case is scored in both one and other: 4 cases only in one, 1 case only in other. "
+            "Runs are compared on the cases that they share: grade both on the same dataset."
+        )
+        page.wait_for_timeout(2500)  # the list is asked for again every two seconds
+        expect(notice).to_have_count(1)
+        page.get_by_label("Baseline", exact=True).select_option("")
+        expect(notice).to_have_count(0)
+
+
+def test_runs_are_called_by_their_models_and_told_apart_by_their_folders(opened: Opener, tmp_path: Path) -> None:
+    for name, model in (("a", "small-model"), ("b", "small-model"), ("c", "large-model"), ("d", "")):
+        run = Run(make_run(tmp_path / name, some(3, of=4)))
+        if model:
+            changed(run, asked={"label": model, "model": {"model": model}})
+    with viewer_process(tmp_path) as address:
+        page = opened(address)
+        assert page.locator(".run-name").all_inner_texts() == ["d", "large-model", "small-model", "small-model"]
+        assert [said.split(" · ")[0] for said in page.locator(".runs th small").all_inner_texts()[1:]] == ["c", "b", "a"]
+        page.get_by_role("button", name="large-model").click()
+        expect(page.get_by_label("Run", exact=True).locator("option")).to_have_text(
+            ["d", "large-model", "small-model · b", "small-model · a"]
+        )
+        expect(page).to_have_title("large-model · callmark")
+        page.get_by_label("Baseline", exact=True).select_option("a")
+        expect(page.locator(".outcome h3")).to_have_text("large-model against small-model · a")
 
 
 def test_an_address_brings_back_what_was_seen_to_who_has_the_token(opened: Opener, viewer: Page, viewer_address: str) -> None:

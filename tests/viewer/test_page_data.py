@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from callmark.grading.grader import Graded
+from callmark.grading.suites import Settings
+from callmark.running.graded_run import How, grade_file
 from callmark.running.runs import Run
 from callmark.types import Call, Fault
 from callmark.viewer.conversations import CasesOfRun, Talk
@@ -14,7 +16,7 @@ from callmark.viewer.graded_rows import GradedRows
 from callmark.viewer.page_data import case_data, label, run_data
 from callmark.viewer.page_json import LONGEST, inside_script, page_json, shown_id
 from callmark.viewer.rows import FAULTS, MOST_NAMES, NO_CALL, UNKNOWN_TOOL, Columns, MadeCalls
-from tests.rows import call, write_rows
+from tests.rows import assistant, call, row, user, write_rows
 from tests.viewer.graded import answer, case, graded, talks
 
 
@@ -188,6 +190,42 @@ def test_a_case_is_found_wherever_it_stands(tmp_path: Path, lines: str) -> None:
         assert found is not None
         assert str(found[1].case.expected[0]) == f'get_weather(city="Bonn{number}")'
     assert cases.find("c400", None, 0) is None
+
+
+def chat(name: str) -> dict[str, Any]:
+    return row(user("Hello."), assistant(text="Hello."), id=name)
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_case_is_found_behind_rows_that_have_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrapped: bool) -> None:
+    told = [json.loads(line) for line in talks(tmp_path / "talks.jsonl").read_text().splitlines()]
+    rows = [told[0], *(chat(f"chat{n}") for n in range(300)), "{broken", told[1], told[2]]
+    file = write_rows(tmp_path / "t.jsonl", *({"item": one} if wrapped and isinstance(one, dict) else one for one in rows))
+    answers = write_rows(tmp_path / "p.jsonl", answer("t2:1", bonn()))
+    run = grade_file(str(file), [str(answers)], Settings(), out=str(tmp_path), name="r", how=How(on_bad=lambda bad: None))
+    cases = CasesOfRun(run.folder, run.info)
+    assert cases.problem == ""
+    monkeypatch.setattr(CasesOfRun, "_opened", lambda self: pytest.fail("the whole file was read"))
+    for near in (0, 2):
+        found = cases.find("t2:1", "t2", near)
+        assert found is not None
+        assert str(found[1].case.expected[0]) == 'get_weather(city="Bonn2")'
+
+
+def test_a_decision_point_is_shown_in_the_longest_history_around_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from callmark.data.expand import expand
+    from callmark.formats import load, write
+
+    write(expand(load(talks(tmp_path / "talks.jsonl", 40))), tmp_path / "points.jsonl")
+    run = graded(tmp_path, tmp_path / "points.jsonl", [answer("t0:1", bonn())])
+    cases = CasesOfRun(run.folder, run.info)
+    whole = {told.case.id: (talk, told) for talk in cases.talks() for told in talk.cases}
+    monkeypatch.setattr(CasesOfRun, "_opened", lambda self: pytest.fail("the whole file was read"))
+    for near, (name, (talk, told)) in enumerate(whole.items()):
+        found = cases.find(name, None, near)
+        assert found is not None
+        assert (found[0].messages, found[1].upto, found[1].tail) == (talk.messages, told.upto, told.tail)
+        assert len(found[0].cases) == 3
 
 
 def test_a_case_of_a_conversation_that_is_there_twice_is_found_in_its_own(tmp_path: Path) -> None:

@@ -15,13 +15,16 @@ from urllib.parse import quote, urlencode
 import pytest
 import uvicorn
 
+from callmark.analysis.summary import summarise
 from callmark.errors import BadInput
 from callmark.grading.grader import Graded
 from callmark.running.folder import RunFolder
-from callmark.running.runs import Run
+from callmark.running.runs import Run, keep_summary
 from callmark.types import Fault
+from callmark.viewer import folder_of_runs
 from callmark.viewer.folder_of_runs import FolderOfRuns
 from callmark.viewer.opened_run import OpenedRun
+from callmark.viewer.precedence import Precedence
 from callmark.viewer.server import HOST, POLICY, application, listen, new_token
 from tests.graded_runs import make_run, some
 from tests.rows import call
@@ -327,7 +330,7 @@ def test_grades_that_cannot_be_read_are_told(tmp_path: Path) -> None:
         status, _, body = viewer.ask("/api/run?name=a")
         assert (status, "line 1 cannot be read" in json.loads(body)["error"]) == (400, True)
         assert viewer.ask("/api/rows?name=a")[0] == 400
-        assert viewer.ask("/api/case?name=a&id=c0")[0] in (400, 404)
+        assert viewer.ask("/api/case?name=a&id=c0")[0] == 400
         assert viewer.get("runs")["runs"][0]["headline"] is None
 
 
@@ -335,7 +338,58 @@ def test_grades_that_make_no_sense_keep_nobody_waiting(tmp_path: Path) -> None:
     odd = Graded("a", expected=("f",), metrics={"call.score": 0.0, "call.pass": 0.0}, faults=(Fault("no_call", expected_index=-9),))
     make_run(tmp_path / "a", [odd])
     with viewing(tmp_path) as viewer:
-        assert viewer.ask("/api/run?name=a")[0] == 400
+        status, _, body = viewer.ask("/api/run?name=a")
+        assert (status, "line 1 has a fault" in json.loads(body)["error"]) == (400, True)
+
+
+def kept(folder: Path, grades: list[Graded], *, of: list[Graded] | None = None) -> Path:
+    """A run whose numbers were kept: its own, or those of other grades."""
+    run = Run(make_run(folder, grades))
+    keep_summary(run.folder, run.info, summarise(grades if of is None else of))
+    return folder
+
+
+def test_numbers_that_were_kept_are_told_before_anything_is_counted(tmp_path: Path) -> None:
+    path = kept(tmp_path / "large", some(4500, of=6000))
+    precedence = Precedence()
+    with precedence:
+        run = OpenedRun("large", str(path), precedence)
+        found = run.run_data()
+        assert (found["ready"], found["scored"], found["metrics"][0]["mean"], found["readings"]) == (False, 6000, 0.75, [])
+        assert found["metrics"][0]["low"] < 0.75
+        assert run.rows_data(0, 100)["total"] == 6000
+        assert run.run_data()["ready"] is False  # something else goes first
+    found = ready(run)
+    assert (found["metrics"][0]["mean"], bool(found["readings"])) == (0.75, True)
+
+
+def test_in_the_end_the_grades_count_whatever_was_kept(tmp_path: Path) -> None:
+    run = OpenedRun("large", str(kept(tmp_path / "large", some(4500, of=6000), of=some(6000, of=6000))))
+    assert ready(run)["metrics"][0]["mean"] == 0.75
+
+
+def ready(run: OpenedRun) -> dict[str, Any]:
+    for _ in range(100):
+        found = run.run_data()
+        if found["ready"]:
+            return found
+        time.sleep(0.05)
+    raise AssertionError("it is never ready")
+
+
+def test_a_long_list_is_told_what_was_kept_and_waits_for_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder_of_runs, "_SMALL", 0)
+    kept(tmp_path / "a", some(2, of=8))
+    make_run(tmp_path / "b", some(4, of=8))
+    runs = FolderOfRuns(str(tmp_path))
+    found = {one["name"]: one["headline"] for one in runs.list_data()["runs"]}
+    assert (found["a"]["mean"], found["b"]) == (0.25, None)
+    for _ in range(100):
+        listed = runs.list_data()
+        if listed["ready"]:
+            break
+        time.sleep(0.02)
+    assert {one["name"]: one["headline"]["mean"] for one in listed["runs"]} == {"a": 0.25, "b": 0.5}
 
 
 def test_many_rows_are_there_before_all_numbers_are(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
     run.json                  what was run, on which dataset, how it was graded, the counts; never a key or a header
     predictions.jsonl         what came back, a line each
     grades.jsonl              derived: `callmark grade RUN` makes it anew
+    summary.json              derived likewise: what the grades come to, for whoever would have to read all of them to know
     evaluation_results.json   evaluation_metrics.json      document 004's layouts, where the cases are scenarios
 
 Of a model that is asked, `run.json` is written first and says so (`status`), and `predictions.jsonl` grows; of predictions that came in a
@@ -27,11 +28,11 @@ from callmark.formats.evaluation_results import METRICS, RESULTS
 from callmark.grading.suites import Settings
 from callmark.models.model import ModelSettings
 
-RUN, PREDICTIONS, GRADES = "run.json", "predictions.jsonl", "grades.jsonl"
+RUN, PREDICTIONS, GRADES, SUMMARY = "run.json", "predictions.jsonl", "grades.jsonl", "summary.json"
 CASES, TOOLS = "cases.jsonl", "tools.json"  # what came through a pipe, and would be gone
 
 GRADING = ".grading-"  # begins the name of the folder that grades are made in, before they take their place
-_FILES = (RUN, PREDICTIONS, GRADES, CASES, TOOLS, RESULTS, METRICS)
+_FILES = (RUN, PREDICTIONS, GRADES, SUMMARY, CASES, TOOLS, RESULTS, METRICS)
 _LONGEST_NAME = 80  # of a folder whose name was made up
 _ODD = re.compile(r"[^\w.-]+")
 

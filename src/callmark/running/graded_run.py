@@ -29,6 +29,7 @@ from callmark.running.answers import Answers, answers
 from callmark.running.folder import CASES, GRADES, GRADING, PREDICTIONS, TOOLS, DatasetInfo, RunFolder, RunInfo, discard, new_folder
 from callmark.running.grading import Block, Ended, Work, first_row, graded, refuse_repeated
 from callmark.running.journal import is_open
+from callmark.running.runs import keep_summary
 from callmark.types import Case, Place
 
 _ROWS = "evaluation_results.rows"  # the rows of that file, until the means that stand before them are known
@@ -201,6 +202,7 @@ def _grade_into(
         info = RunInfo(name, version("callmark"), made, read, predicted, work.settings, measured, len(seen), ended.touched)
         if before:
             info = structs.replace(info, status=before.status, asked=before.asked)
+        keep_summary(new, info, summary)
         new.write(info)
         folder.take(new, keep=(PREDICTIONS, CASES, TOOLS) if before else (CASES, TOOLS))
     return GradedRun(folder, info, summary)

@@ -1,28 +1,36 @@
 """A run that was graded, to look at again: what it says of itself, its grades one by one, and what they come to.
 
-A folder that is no run, or whose grades are not there yet, raises `BadInput`; a line of grades that cannot be read, or has other metrics
-than the run, names itself.
+A folder that is no run, or whose grades are not there yet, raises `BadInput`; a line of grades that cannot be read, has other metrics
+than the run, or a fault of a call that is not in it, names itself.
+
+What grading knew of the grades is kept in `summary.json`, so that nobody has to read a hundred thousand of them to say it. It is believed
+only where it was written for these very grades, by this version, and is as it was written.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib import import_module
+from importlib.metadata import version
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Raw, Struct, structs
 
-from callmark.analysis.summary import Summary, Tally
+from callmark.analysis.summary import SHOWN, Estimate, Summary, Tally
 from callmark.errors import BadInput
+from callmark.formats import write_lines
 from callmark.grading.grader import Graded, read_grade
 from callmark.grading.suites import telling
-from callmark.running.folder import GRADES, RunFolder
+from callmark.running.folder import GRADES, SUMMARY, RunFolder, RunInfo
 
 if TYPE_CHECKING:
     import pandas
     import polars
 
 _BUFFER = 1 << 18
+_LARGEST = 5_000_000  # bytes of a summary: names and texts of errors are endless
 
 
 class Run:
@@ -47,9 +55,7 @@ class Run:
 
     @property
     def headline(self) -> str:
-        """The metric that stands for the run: SPEC's choice, or the first there is where it was not graded by that."""
-        wanted = "process.reliability" if self.scenarios else "call.score"
-        return wanted if wanted in self.info.metrics or not self.info.metrics else self.info.metrics[0]
+        return headline_of(self.info)
 
     @property
     def counted(self) -> frozenset[str]:
@@ -67,6 +73,8 @@ class Run:
                     raise self._broken(number, f"cannot be read: {error}") from None
                 if not metrics.issuperset(grade.metrics) or (not grade.error and metrics and not grade.metrics):
                     raise self._broken(number, "has other metrics than the run")
+                if not _is_of_its_calls(grade):
+                    raise self._broken(number, "has a fault, or a pair, of a call that is not in it")
                 yield grade
 
     def _broken(self, number: int, why: str) -> BadInput:
@@ -74,10 +82,29 @@ class Run:
 
     def summary(self, *, detailed: bool = True) -> Summary:
         """What its grades come to, every metric with its interval."""
-        tally = Tally(counted=self.counted, detailed=detailed, ignore=self.info.settings.ignore)
+        tally = self.tally(detailed=detailed)
         for grade in self.grades():
             tally.add(grade)
         return tally.summary()
+
+    def tally(self, *, detailed: bool = True) -> Tally:
+        """What its grades are counted with."""
+        return Tally(counted=self.counted, detailed=detailed, ignore=self.info.settings.ignore)
+
+    def known_summary(self) -> Summary | None:
+        """What grading knew of its grades, without the details and with the intervals of the terminal only; None where nothing was kept, or
+        what was kept cannot be believed.
+        """
+        try:
+            file = Path(self.folder.file(SUMMARY))
+            if not file.is_file() or file.stat().st_size > _LARGEST:
+                return None
+            kept = msgspec.json.decode(file.read_bytes(), type=_Kept)
+            if kept.stamp != _stamp(self.folder, self.info, kept.summary):
+                return None
+            return msgspec.json.decode(kept.summary, type=Summary)
+        except (OSError, ValueError, RecursionError):
+            return None
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """A flat row for each grade: the case, its trial, every metric, what was expected and made, its faults as words, what it took."""
@@ -100,6 +127,56 @@ class Run:
             for name, value in row.items():
                 columns[name].append(value)
         return columns
+
+
+class _Kept(Struct):
+    """`summary.json`."""
+
+    stamp: str
+    summary: Raw
+
+
+def keep_summary(folder: RunFolder, info: RunInfo, summary: Summary) -> None:
+    """Write down what the grades of a folder come to, the same whatever else was asked for when they were made. What JSON cannot hold, or
+    is very large, is not kept.
+    """
+    plain = {name: one if name in SHOWN else Estimate(one.n, one.mean) for name, one in summary.metrics.items()}
+    with suppress(OverflowError, ValueError, RecursionError):
+        text = msgspec.json.encode(structs.replace(summary, metrics=plain, details=None))
+        kept = msgspec.json.encode(_Kept(_stamp(folder, info, Raw(text)), Raw(text)))
+        if len(kept) < _LARGEST:
+            write_lines(folder.file(SUMMARY), [kept])
+
+
+def _stamp(folder: RunFolder, info: RunInfo, summary: Raw) -> str:
+    """What tells a summary from any other, and from one of other grades, of other suites, or of another version."""
+    import xxhash
+
+    how = (version("callmark"), info.dataset.what, info.settings.suites, info.settings.ignore)
+    found = xxhash.xxh3_128(msgspec.json.encode(how))
+    found.update(summary)
+    with Path(folder.file(GRADES)).open("rb") as grades:
+        while piece := grades.read(_BUFFER):
+            found.update(piece)
+    return f"xxh3:{found.hexdigest()}"
+
+
+def headline_of(info: RunInfo) -> str:
+    """The metric that stands for a run: SPEC's choice, or the first there is where it was not graded by that."""
+    wanted = "process.reliability" if info.dataset.what == "scenarios" else "call.score"
+    return wanted if wanted in info.metrics or not info.metrics else info.metrics[0]
+
+
+def _is_of_its_calls(grade: Graded) -> bool:
+    """Whether every fault and every pair is of calls that the grade has."""
+    expected, made = range(len(grade.expected)), range(len(grade.made))
+    for one, other, _ in grade.pairs:
+        if one not in expected or other not in made:
+            return False
+    return all(
+        (fault.expected_index is None or fault.expected_index in expected) and (fault.actual_index is None or fault.actual_index in made)
+        for fault in grade.faults
+    )
 
 
 def _installed(library: str) -> Any:

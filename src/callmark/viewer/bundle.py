@@ -25,9 +25,13 @@ def page_files() -> dict[str, str]:
 
 
 def page_file(name: str) -> str | None:
-    """The part of that name among those that there are; None for any other."""
+    """The part of that name among those that there are; None for any other. The script that begins has all others in it: asked for one by
+    one, each after the one that needs it, they would take half the time until something is to be seen.
+    """
     found = _parts().get(name)
-    return found.read_text(encoding="utf-8") if found else None
+    if found is None:
+        return None
+    return script(page_files()) if name == ENTRY else found.read_text(encoding="utf-8")
 
 
 def _parts() -> dict[str, Traversable]:

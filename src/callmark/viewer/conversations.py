@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
-from itertools import groupby, islice
+from itertools import groupby, islice, takewhile
 
 from msgspec import Struct
 
@@ -16,15 +16,16 @@ from callmark.calls.strict import scrub
 from callmark.data.expand import decision_points, named
 from callmark.errors import BadInput
 from callmark.formats import BadRow, Dataset, side_tools
-from callmark.formats.dataset import BLOCK, digest_of
+from callmark.formats.dataset import digest_of
 from callmark.formats.dialect import Reading
 from callmark.formats.sniffing import dialect_called
 from callmark.running.folder import RunFolder, RunInfo
 from callmark.types import Case, Conversation, Message, Place
-from callmark.viewer.row_index import RowIndex
+from callmark.viewer.row_index import RowIndex, may_be_called
 
 _NONE = (1 << 60, 1 << 61)  # a part of a file that no row is in
-_LOOKED_AT = 4  # blocks of rows that are looked at from where a case should stand, before all are
+_LOOKED_AT = 16  # rows that are read from where a case should stand, before only those are that seem to be called so
+_MOST_BESIDE = 64  # rows that are looked at before and after a case, for others of its conversation
 
 
 class Told(Struct, frozen=True):
@@ -95,10 +96,11 @@ class CasesOfRun:
         """A case and its talk; None where it is not there. `near` is how many rows stand before it, or fewer."""
         told_apart = self._info.cut and "~" in (conversation or "~")  # what such a one is called depends on those before it
         if not (dialect_called(self._info.dialect).recorded or told_apart):
-            for block in range(near // BLOCK, near // BLOCK + _LOOKED_AT):
-                rows = self._block(block)
-                found = _found(_called(rows, conversation) if self._info.cut else _together(_cases(rows)), case)
-                if found is not None:
+            reading = self._reading()
+            cut = self._info.cut
+            for at, row in self._called((conversation if cut else case) or "", near, reading):
+                talk = _of_conversation(row, list(decision_points(row))) if cut else _shared(self._beside(at, row, reading))
+                if found := _found((talk,), case):
                     return found
         with self._opened() as dataset:
             return _found(self._talks(dataset), case)
@@ -112,19 +114,38 @@ class CasesOfRun:
     def _index(self) -> RowIndex:
         return RowIndex(self.path)
 
-    def _block(self, block: int) -> list[Conversation]:
-        """The rows of a block, as far as they can be read without what reading a whole file does for broken ones."""
-        read = dialect_called(self._info.dialect).read
-        reading = side_tools(self._tools) if self._tools else Reading()
-        found = []
-        for number, row in self._index.block(block) or ():
-            with suppress(ValueError, RecursionError, BadInput):
-                found.append(read(row, Place(self._info.name, number), reading))
-        return found
+    def _called(self, name: str, near: int, reading: Reading) -> Iterator[tuple[int, Conversation]]:
+        """The rows from `near` on that may be of that name, each with how many stand before it. The nearest are read whatever they are
+        called: not every dialect has its ids where others have them.
+        """
+        for at, number, line in self._index.rows(near):
+            if at - near < _LOOKED_AT or may_be_called(name, line, Place(self._info.name, number)):
+                row = self._read(number, line, reading)
+                if row is not None and row.id == name:
+                    yield at, row
+
+    def _beside(self, at: int, row: Conversation, reading: Reading) -> list[Case]:
+        """A case, and those around it that were cut from the same conversation; nothing for what is no case."""
+        if not isinstance(row, Case):
+            return []
+        first = max(0, at - _MOST_BESIDE)
+        earlier = reversed(list(islice(self._index.rows(first), at - first)))
+        later = islice(self._index.rows(at + 1), _MOST_BESIDE)
+        before = _as_long_as_of(row, (self._read(number, line, reading) for _, number, line in earlier))
+        after = _as_long_as_of(row, (self._read(number, line, reading) for _, number, line in later))
+        return [*reversed(list(before)), row, *after]
+
+    def _read(self, number: int, line: bytes, reading: Reading) -> Conversation | None:
+        """A row, as far as it can be read without what reading a whole file does for broken ones."""
+        with suppress(ValueError, RecursionError, BadInput):
+            return dialect_called(self._info.dialect).read(line, Place(self._info.name, number), reading)
+        return None
+
+    def _reading(self) -> Reading:
+        return side_tools(self._tools) if self._tools else Reading()
 
     def _opened(self, *, part: tuple[int, int] = (0, 1), digest: bool = False) -> Dataset:
-        reading = side_tools(self._tools) if self._tools else None
-        return Dataset(self.path, dialect=self._info.dialect, reading=reading, on_bad=_passed_over, part=part, digest=digest)
+        return Dataset(self.path, dialect=self._info.dialect, reading=self._reading(), on_bad=_passed_over, part=part, digest=digest)
 
     def _talks(self, dataset: Dataset) -> Iterator[Talk]:
         limit = self._info.limit
@@ -145,8 +166,11 @@ def _passed_over(row: BadRow) -> None:
     """Whoever graded the run was told of it."""
 
 
-def _called(rows: Iterable[Conversation], name: str | None) -> Iterator[Talk]:
-    return (_of_conversation(row, list(decision_points(row))) for row in rows if row.id == name)
+def _as_long_as_of(case: Case, rows: Iterable[Conversation | None]) -> Iterator[Case]:
+    """Cases of the same conversation, up to the first that is of another; what cannot be read is passed over."""
+    of = case.source.conversation if case.source else None
+    cases = (row for row in rows if isinstance(row, Case))
+    return takewhile(lambda one: of is not None and one.source is not None and one.source.conversation == of, cases)
 
 
 def _cases(rows: Iterable[Conversation]) -> Iterator[Case]:
@@ -164,9 +188,12 @@ def _first_of_each(cases: Iterator[Case]) -> Iterator[Case]:
 def _together(cases: Iterator[Case]) -> Iterator[Talk]:
     """Cases that stand together and are of one conversation share the longest history among them."""
     for _, group in groupby(cases, key=lambda case: case.source.conversation if case.source else f"\0{case.id}"):
-        found = list(group)
-        longest = max((case.messages for case in found), key=len)
-        yield Talk(longest, [_told(case, longest) for case in found])
+        yield _shared(list(group))
+
+
+def _shared(cases: list[Case]) -> Talk:
+    longest = max((case.messages for case in cases), key=len, default=())
+    return Talk(longest, [_told(case, longest) for case in cases])
 
 
 def _of_conversation(row: Conversation, cases: list[Case]) -> Talk:
@@ -184,5 +211,5 @@ def _told(case: Case, whole: tuple[Message, ...]) -> Told:
     return Told(case, upto, case.messages[upto:])
 
 
-def _found(talks: Iterator[Talk], case: str) -> tuple[Talk, Told] | None:
+def _found(talks: Iterable[Talk], case: str) -> tuple[Talk, Told] | None:
     return next(((talk, told) for talk in talks for told in talk.cases if told.case.id == case), None)

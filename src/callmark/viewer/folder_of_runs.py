@@ -7,24 +7,28 @@ import os
 import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
-from callmark.analysis.summary import Summary, Tally
+from callmark.analysis.summary import Summary
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.running.comparing import compared
-from callmark.running.folder import GRADES, PREDICTIONS, RUN, RunFolder, RunInfo, is_run
-from callmark.running.runs import Run
+from callmark.running.folder import GRADES, PREDICTIONS, RUN, SUMMARY, RunFolder, RunInfo, is_run
+from callmark.running.runs import Run, headline_of
 from callmark.viewer.opened_run import OpenedRun
-from callmark.viewer.page_data import comparison_data, headline_of, listed
+from callmark.viewer.page_data import comparison_data, listed
+from callmark.viewer.precedence import Precedence
 from callmark.viewer.run_in_progress import RunInProgress
 
 Stamp = tuple[tuple[int, int], ...]
 _PLAIN = re.compile(r"(?!\.+$)[\w .-]{1,200}")  # names that lead nowhere else
+_MAY_BE_LINKS = (RUN, GRADES, SUMMARY, PREDICTIONS)
 _MOST_OPEN = 6  # runs, and as many comparisons
 _PATIENCE = 0.4  # seconds that somebody waits for the list
+_AT_ONCE = 100  # grades that are counted before others are given way to
 _SMALL = 5_000_000  # bytes of grades that are read while they wait
 
 
@@ -45,6 +49,7 @@ class FolderOfRuns:
             raise BadInput(f"there is no folder {scrub(path)}", "callmark view DIR shows the runs in DIR; callmark run makes some.")
         self._real = os.path.realpath(path)
         self._lock = Lock()
+        self.precedence = Precedence()
         self._open: dict[str, tuple[Stamp, OpenedRun | RunInProgress]] = {}
         self._summaries: dict[str, tuple[Stamp, Summary | None]] = {}
         self._compared: dict[tuple[tuple[str, Stamp], ...], dict[str, Any]] = {}
@@ -52,14 +57,14 @@ class FolderOfRuns:
 
     def runs(self) -> dict[str, Path]:
         """The run folders, by name."""
+        return {name: path for name, path in self._folders() if self._is_shown(path)}
+
+    def _folders(self) -> list[tuple[str, Path]]:
+        """What may be a run, with its name."""
         if is_run(str(self.path)):
-            return {scrub(os.path.basename(self._real)): self.path} if self._is_inside(self.path) else {}
-        found: dict[str, Path] = {}
+            return [(scrub(os.path.basename(self._real)), self.path)]
         with os.scandir(self.path) as entries:
-            for entry in sorted(entries, key=lambda entry: entry.name):
-                if entry.is_dir() and is_run(entry.path) and self._is_inside(Path(entry.path)):
-                    found[scrub(entry.name)] = Path(entry.path)
-        return found
+            return [(scrub(entry.name), Path(entry.path)) for entry in sorted(entries, key=lambda entry: entry.name) if entry.is_dir()]
 
     def list_data(self) -> dict[str, Any]:
         """All runs, the newest first."""
@@ -71,21 +76,17 @@ class FolderOfRuns:
                 info = RunFolder(path).read()
             except BadInput:
                 continue
-            summary: Summary | None = None
+            summary = None
             if not _in_progress(path, info):
-                stamp, summary = self._summaries.get(name, ((), None))
-                if stamp != _stamp(path):
-                    if _size(path / GRADES) < _SMALL and time.monotonic() < until:
-                        summary = self._counted(name, path)
-                    else:
-                        waiting.append((name, path))
-                        summary = None
+                summary, more = self._summary(name, path, until)
+                if more:
+                    waiting.append((name, path))
             headline = summary.metrics.get(headline_of(info)) if summary else None
             scored, errors = (summary.scored, summary.errors) if summary else (None, None)
             answers = _answers(path, info)
             found.append(listed(name, info, headline, scored=scored, errors=errors, answers=answers))
         if waiting and (self._counting is None or not self._counting.is_alive()):
-            self._counting = Thread(target=lambda: [self._counted(*one) for one in waiting], name="counting", daemon=True)
+            self._counting = Thread(target=self._count, args=(waiting,), name="counting", daemon=True)
             self._counting.start()
         return {"runs": sorted(found, key=lambda run: (run["made"], run["name"]), reverse=True), "ready": not waiting}
 
@@ -100,7 +101,7 @@ class FolderOfRuns:
                 known = None
             if known is None:
                 progress = _in_progress(path, RunFolder(path).read())
-                known = stamp, RunInProgress(name, str(path)) if progress else OpenedRun(name, str(path))
+                known = stamp, RunInProgress(name, str(path)) if progress else OpenedRun(name, str(path), self.precedence)
             self._open[name] = known  # the one that was asked for last is the last to go
             while len(self._open) > _MOST_OPEN:
                 self._open.pop(next(iter(self._open)))[1].close()
@@ -122,27 +123,62 @@ class FolderOfRuns:
         return found
 
     def _paths(self, names: Sequence[str]) -> list[Path]:
-        there = self.runs()
+        there = [(name, path) for name, path in self._folders() if name in names]
+        shown = {name: path for name, path in there if self._is_shown(path)}
         for name in names:
-            if name not in there:
+            if name not in shown:
                 raise (NotThere if _PLAIN.fullmatch(name) and not os.path.lexists(self.path / name) else WayOut)("there is no such run")
-        return [there[name] for name in names]
+        return [shown[name] for name in names]
 
-    def _is_inside(self, path: Path) -> bool:
-        """Whether a run and its files are in the folder, wherever links lead."""
-        return all(os.path.commonpath([self._real, os.path.realpath(path / name)]) == self._real for name in ("", RUN, GRADES, PREDICTIONS))
+    def _is_shown(self, path: Path) -> bool:
+        """Whether it is a run, and it and its files are in the folder, wherever links lead."""
+        if not is_run(str(path)):
+            return False
+        real = os.path.realpath(path)
+        links = [name for name in _MAY_BE_LINKS if os.path.islink(os.path.join(real, name))]
+        return all(os.path.commonpath([self._real, os.path.realpath(os.path.join(real, name))]) == self._real for name in ("", *links))
 
-    def _counted(self, name: str, path: Path) -> Summary | None:
+    def _summary(self, name: str, path: Path, until: float) -> tuple[Summary | None, bool]:
+        """What is known of a run by now, and whether more will be."""
+        stamp, summary = self._summaries.get(name, ((), None))
+        if stamp == _stamp(path):
+            return summary, False
+        if time.monotonic() >= until:
+            return None, True
+        if _size(path / GRADES) < _SMALL:
+            return self._counted(name, path), False
+        known = self._known(name, path)
+        return known, known is None
+
+    def _count(self, waiting: Sequence[tuple[str, Path]]) -> None:
+        """Go through the runs that the list waits for."""
+        for name, path in waiting:
+            if self._known(name, path) is None:
+                self._counted(name, path, give_way=True)
+
+    def _known(self, name: str, path: Path) -> Summary | None:
+        """What was kept when the run was graded, if the number that the list shows is in it with its interval."""
+        stamp = _stamp(path)
+        with suppress(BadInput):  # whoever opens the run is told why
+            run = Run(path)
+            summary = run.known_summary()
+            headline = summary.metrics.get(run.headline) if summary else None
+            if headline is not None and headline.low is not None:
+                self._summaries[name] = (stamp, summary)
+                return summary
+        return None
+
+    def _counted(self, name: str, path: Path, *, give_way: bool = False) -> Summary | None:
         stamp = _stamp(path)
         summary: Summary | None = None
-        try:
+        with suppress(BadInput):
             run = Run(path)
-            tally = Tally(counted=run.counted, ignore=run.info.settings.ignore)
-            for grade in run.grades():
+            tally = run.tally(detailed=False)
+            for count, grade in enumerate(run.grades()):
                 tally.add(grade)
+                if give_way and count % _AT_ONCE == 0:
+                    self.precedence.give_way()
             summary = tally.summary(intervals={run.headline})
-        except BadInput:  # whoever opens the run is told why
-            pass
         self._summaries[name] = (stamp, summary)
         return summary
 

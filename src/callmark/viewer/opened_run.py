@@ -1,7 +1,7 @@
-"""A graded run as the viewer has it open: read once, in a thread of its own, rows first, so that the first of them are there at once.
+"""A graded run as the viewer has it open: read in a thread of its own, so that its first rows are there at once.
 
-The numbers over all grades follow, then what takes longer: readings and trials. A run whose grades cannot be read says why, whatever it
-is asked.
+So are the numbers that were kept when it was graded. Where they were, all rows follow, and then the grades are gone through once more for
+the details; where not, everything is counted along with the rows. A run whose grades cannot be read says why, whatever it is asked.
 """
 
 from contextlib import suppress
@@ -15,18 +15,21 @@ from callmark.running.runs import Run
 from callmark.viewer.conversations import CasesOfRun
 from callmark.viewer.graded_rows import GradedRows
 from callmark.viewer.page_data import case_data, message_data, run_data
+from callmark.viewer.precedence import Precedence
 
 _FIRST, _STEP = 500, 5000  # rows that are there together: a screen of them at first
-_SOON = 20_000  # rows before which nothing else is done
+_SOON = 20_000  # rows before which nothing is counted
 _FEW = 5000  # rows of which everything is worked out in one go
+_AT_ONCE = 100  # grades that are counted before others are given way to
 _PATIENCE = 0.15  # seconds that somebody waits for numbers before they are told to come again
 
 
 class OpenedRun:
     """One run, and the three things it is asked."""
 
-    def __init__(self, name: str, path: str) -> None:
+    def __init__(self, name: str, path: str, precedence: Precedence | None = None) -> None:
         self.name = name
+        self._precedence = precedence or Precedence()
         self.run = Run(path)
         self._rows = GradedRows(self.run)
         self._cases = CasesOfRun(self.run.folder, self.run.info)
@@ -34,6 +37,7 @@ class OpenedRun:
         self._changed = Condition()
         self._there = 0  # rows that can be had
         self._all_there = False
+        self._looked_up = False  # whether it is known if there are numbers from when it was graded
         self._summary: Summary | None = None
         self._ready = False
         self._problem = ""
@@ -48,7 +52,8 @@ class OpenedRun:
     def run_data(self) -> dict[str, Any]:
         """The run, with its numbers as far as they are known."""
         with self._changed:
-            self._changed.wait_for(lambda: self._ready or self._error, timeout=_PATIENCE)
+            self._changed.wait_for(lambda: self._looked_up or self._error)
+            self._changed.wait_for(self._is_worth_telling, timeout=_PATIENCE)
             self._raise_error()
             summary, ready, problem = self._summary, self._ready, self._problem
         columns = self._rows.columns
@@ -92,7 +97,9 @@ class OpenedRun:
         while True:
             row = self._rows.columns.row_of(case, trial)
             with self._changed:
-                if row is not None or self._all_there or self._error:
+                if row is None:
+                    self._raise_error()
+                if row is not None or self._all_there:
                     return row
                 self._changed.wait(timeout=1)
 
@@ -103,44 +110,57 @@ class OpenedRun:
             self._cases, self._stamp = now, now.stamp
         return self._cases
 
+    def _is_worth_telling(self) -> bool:
+        """Of a few rows everything is known in a moment."""
+        return self._ready or self._error is not None or (self._summary is not None and self.run.info.cases > _FEW)
+
     def _raise_error(self) -> None:
         if self._error is not None:
             raise BadInput(str(self._error), self._error.hint)
 
     def _read(self) -> None:
         try:
-            tally = Tally(counted=self.run.counted, ignore=self.run.info.settings.ignore)
-            waiting: list[Graded] = []
-            count = 0
-            for count, grade in enumerate(self._rows.read(), 1):
-                waiting.append(grade)
-                if count == _FIRST or count % _STEP == 0:
-                    self._say(there=count)
-                    if count >= _SOON:
-                        _add(tally, waiting)
-                    if self._closed:
-                        raise BadInput(f"{self.name} has changed, or others were asked for since", "Load the page again.")
-            self._say(there=count, all_there=True)
-            if count > _FEW:
-                _add(tally, waiting)
-                self._say(summary=tally.summary())
-            else:
-                self._say(problem=self._cases.problem)
-            if not self._closed:
-                self._say(summary=self.run.summary(), ready=True)
-            if count > _FEW and not self._closed:
-                self._prepare()
+            self._say(summary=self.run.known_summary(), looked_up=True)
+            tally = self.run.tally()
+            known = self._summary is not None
+            with self._precedence:
+                self._read_rows(None if known else tally)
+            if known:
+                for count, grade in enumerate(self.run.grades()):
+                    tally.add(grade)
+                    if count % _AT_ONCE == 0:
+                        self._precedence.give_way()
+                        self._stop_if_closed()
+            self._say(summary=tally.summary(), ready=True)
         except BadInput as error:
             self._say(error=error)
         except Exception as error:  # whoever waits has to be told, whatever it is
             self._say(error=BadInput(f"the grades of {self.name} cannot be shown ({type(error).__name__}: {error})"))
 
-    def _prepare(self) -> None:
-        """Do now what takes long in a large run, so that the first case that somebody looks at is there at once."""
+    def _read_rows(self, tally: Tally | None = None) -> None:
+        """Read the rows, and count them where nobody has; then what takes long in a large run before a case of it can be looked at."""
+        waiting: list[Graded] = []
+        count = 0
+        for count, grade in enumerate(self._rows.read(), 1):
+            if tally:
+                waiting.append(grade)
+            if count == _FIRST or count % _STEP == 0:
+                self._say(there=count)
+                if tally and count >= _SOON:
+                    _add(tally, waiting)
+                self._stop_if_closed()
+        self._say(there=count, all_there=True)
+        if tally:
+            _add(tally, waiting)
         with suppress(BadInput, OSError):  # then whoever looks at a case is told
-            self._rows.prepare()
             self._say(problem=self._cases.problem)
-            self._cases.prepare()
+            if count > _FEW:
+                self._rows.prepare()
+                self._cases.prepare()
+
+    def _stop_if_closed(self) -> None:
+        if self._closed:
+            raise BadInput(f"{self.name} has changed, or others were asked for since", "Load the page again.")
 
     def _say(self, **known: Any) -> None:
         with self._changed:

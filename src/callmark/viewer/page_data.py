@@ -16,6 +16,7 @@ from callmark.grading.grade import sentence
 from callmark.grading.grader import Graded
 from callmark.running.comparing import Against
 from callmark.running.folder import RunInfo
+from callmark.running.runs import headline_of
 from callmark.types import Call, Case, Message, Prediction
 from callmark.viewer.page_json import exact, shown_id
 
@@ -43,12 +44,6 @@ def label(metric: str) -> str:
     suite, _, name = metric.rpartition(".")
     plain = name.replace("_", " ")
     return _LABELS.get(metric) or (plain if suite in ("process", "effort", "recorded") else f"{suite} {plain}".strip())
-
-
-def headline_of(info: RunInfo) -> str:
-    """The metric that stands for a run: as `Run.headline`, also of one that has not been graded yet."""
-    wanted = "process.reliability" if info.dataset.what == "scenarios" else "call.score"
-    return wanted if wanted in info.metrics or not info.metrics else info.metrics[0]
 
 
 def run_data(

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from callmark.analysis.summary import Tally
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.formats import write_lines
@@ -24,6 +23,7 @@ from callmark.viewer.graded_rows import GradedRows
 from callmark.viewer.page_data import case_data, comparison_data, message_data, run_data
 from callmark.viewer.page_json import inside_script, page_json
 from callmark.viewer.worst import Worst
+from callmark.wording import ended
 
 MOST = 20_000_000  # bytes of conversations, and as many of cases
 _ERROR = 2.0  # ranks behind every score: there is the least to see
@@ -78,7 +78,7 @@ def _comparison(runs: Sequence[Run], names: Sequence[str]) -> tuple[dict[str, An
     try:
         return comparison_data(names, compared(runs, common=True, called=names)), ""
     except BadInput as error:
-        return None, str(error)
+        return None, f"{ended(str(error))} {error.hint}".strip()
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
@@ -102,7 +102,7 @@ class _Read:
         self.run = run
         self.cases = CasesOfRun(run.folder, run.info)
         self.rows = GradedRows(run)
-        tally = Tally(counted=run.counted, detailed=True, ignore=run.info.settings.ignore)
+        tally = run.tally()
         for grade in self.rows.read():
             tally.add(grade)
         self._summary = tally.summary()

@@ -1,42 +1,69 @@
 """Where the rows of a large JSONL file begin, so that one of them can be read without reading those before it."""
 
 from array import array
-from itertools import islice
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from callmark.formats.dataset import BLOCK
-from callmark.formats.rows import BUFFER, Rows
+import msgspec
+from msgspec import Raw, Struct
 
-_GZIP = b"\x1f\x8b"
+from callmark.formats.dialect import row_id
+from callmark.formats.rows import Rows
+from callmark.types import Place
+
+_BUFFER = 1 << 18
+_NOTHING = Raw(b"{}")
 
 
 class RowIndex:
-    """The beginnings of a file's blocks of rows. A file that is no JSONL, or compressed, has none: it is read from its beginning."""
+    """The beginnings of a file's rows. A file that is no JSONL, or compressed, has none: it is read from its beginning."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)
         self._begins = array("q")
-        self._numbers = array("q")  # of the first line of each block
+        self._numbers = array("q")  # of their lines
         rows = Rows(path)
         rows.close()
-        with self._path.open("rb", buffering=BUFFER) as lines:
-            if rows.unit != "line" or lines.read(2) == _GZIP:
-                return
-            lines.seek(0)
-            at = before = 0
+        if rows.unit != "line" or rows.packing is not None:
+            return
+        with self._path.open("rb", buffering=_BUFFER) as lines:
+            at = 0
             for number, line in enumerate(lines, 1):
                 if not line.isspace():
-                    if before % BLOCK == 0:
-                        self._begins.append(at)
-                        self._numbers.append(number)
-                    before += 1
+                    self._begins.append(at)
+                    self._numbers.append(number)
                 at += len(line)
 
-    def block(self, block: int) -> list[tuple[int, bytes]] | None:
-        """The rows of a block, each with the number of its line; None where the file has no index, or no such block."""
-        if block >= len(self._begins):
-            return None
+    def rows(self, start: int) -> Iterator[tuple[int, int, bytes]]:
+        """The rows from the one that so many stand before: how many do before each, the number of its line, and its bytes; nothing where
+        the file has no index, or no such row.
+        """
+        if not 0 <= start < len(self._begins):
+            return
         with self._path.open("rb") as lines:
-            lines.seek(self._begins[block])
-            rows = ((number, line) for number, line in enumerate(lines, self._numbers[block]) if not line.isspace())
-            return list(islice(rows, BLOCK))
+            lines.seek(self._begins[start])
+            at = start
+            for number, line in enumerate(lines, self._numbers[start]):
+                if not line.isspace():
+                    yield at, number, line
+                    at += 1
+
+
+class _Named(Struct, gc=False):
+    """What a row is known by: everything else, which may be long, is passed over."""
+
+    id: Any = None
+    item: Raw = _NOTHING
+
+
+_decode = msgspec.json.Decoder(_Named).decode
+
+
+def may_be_called(name: str, row: bytes, place: Place) -> bool:
+    """Whether a row, or what it is wrapped around, has that id, as far as can be told without reading it; False where that is not clear."""
+    try:
+        found = _decode(row)
+        return name == row_id(found.id, place) or (found.item is not _NOTHING and name == row_id(_decode(found.item).id, place))
+    except (ValueError, RecursionError):
+        return False

@@ -19,10 +19,11 @@ from callmark.formats.predictions import read_prediction
 from callmark.grading.grader import Grader
 from callmark.grading.suites import telling
 from callmark.running.folder import PREDICTIONS, RunFolder
+from callmark.running.runs import headline_of
 from callmark.types import Case, Prediction
 from callmark.viewer.conversations import CasesOfRun, Talk, Told
 from callmark.viewer.graded_rows import prediction_at
-from callmark.viewer.page_data import case_data, headline_of, message_data, run_data
+from callmark.viewer.page_data import case_data, message_data, run_data
 from callmark.viewer.rows import Columns, made_by
 
 _PATIENCE = 0.4  # seconds that are spent on grading for one that asks

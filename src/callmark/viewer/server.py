@@ -9,6 +9,7 @@ import re
 import secrets
 import socket
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -135,8 +136,16 @@ def _routes(runs: FolderOfRuns) -> "Starlette":
     from starlette.responses import Response
     from starlette.routing import Route
 
-    def answer(find: "Callable[[Request], dict[str, Any]]", encode: Callable[[Any], bytes] = page_json) -> "Callable[[Request], Response]":
+    def answer(
+        find: "Callable[[Request], dict[str, Any]]", encode: Callable[[Any], bytes] = page_json, *, first: bool = True
+    ) -> "Callable[[Request], Response]":
+        """`first`: whatever can wait does. What waits for the numbers of a run, which can, does not go first."""
+
         def answered(request: "Request") -> Response:
+            with runs.precedence if first else nullcontext():
+                return answered_now(request)
+
+        def answered_now(request: "Request") -> Response:
             try:
                 return Response(encode(find(request)), media_type="application/json")
             except BadInput as error:
@@ -169,8 +178,8 @@ def _routes(runs: FolderOfRuns) -> "Starlette":
         routes=[
             Route("/", page, methods=["GET"]),
             Route("/page/{name}", page, methods=["GET"]),
-            Route("/api/runs", answer(lambda request: runs.list_data()), methods=["GET"]),
-            Route("/api/run", answer(run), methods=["GET"]),
+            Route("/api/runs", answer(lambda request: runs.list_data(), first=False), methods=["GET"]),
+            Route("/api/run", answer(run, first=False), methods=["GET"]),
             Route("/api/rows", answer(rows, msgspec.json.encode), methods=["GET"]),
             Route("/api/case", answer(case), methods=["GET"]),
             Route("/api/compare", answer(lambda request: runs.comparison_data(request.query_params.getlist("name"))), methods=["GET"]),

@@ -24,12 +24,15 @@ function filled(element, attributes, children) {
   return element;
 }
 
-// Puts `children` in the place of what a box held. Whoever had the focus in it keeps it, found again by its data-key,
-// so that a run in progress can be drawn again under a reader's hands.
+// Puts `children` in the place of what a box held; those that it holds already, in the same place, stay untouched. Whoever had the focus in
+// it keeps it, found again by its data-key, so that a run in progress can be drawn again under a reader's hands.
 export function redraw(box, ...children) {
   const held = box.contains(document.activeElement) ? document.activeElement.getAttribute("data-key") : null;
-  box.replaceChildren(...children.flat(Infinity).filter(Boolean));
-  if (held) byKey(box, held)?.focus({ preventScroll: true });
+  const [made, old] = [children.flat(Infinity).filter(Boolean), [...box.childNodes]];
+  if (made.length === old.length && made.every((child, at) => child === old[at] || !old.includes(child)))
+    made.forEach((child, at) => child === old[at] || old[at].replaceWith(child));
+  else box.replaceChildren(...made);
+  if (held && document.activeElement?.getAttribute("data-key") !== held) byKey(box, held)?.focus({ preventScroll: true });
 }
 
 function byKey(box, key) {

@@ -6,12 +6,12 @@ import { readState } from "./state.js";
 import { counted, prose, visible } from "./text.js";
 
 // Another run is looked at without the filters of the last one, but against the same baseline.
-export function whichRuns({ label, list, bases, state, change }) {
-  const named = (runs) => runs.map(({ name, label: shown }) => [name, shown]);
+export function whichRuns({ labels, list, bases, state, change }) {
+  const named = (runs) => runs.map(({ name }) => [name, labels.get(name)]);
   const open = (name) => change({ ...readState(""), run: name, base: state.base === name ? "" : state.base });
   const against = (base) => change({ base, also: base ? state.also.filter((name) => name !== base) : [], change: "" });
   return [
-    list.length > 1 ? picker("Run", "pick run", named(list), state.run, open) : prose(label, "strong"),
+    list.length > 1 ? picker("Run", "pick run", named(list), state.run, open) : prose(labels.get(state.run) ?? state.run, "strong"),
     bases.length
       ? [el("span", { class: "vs" }, "vs"), picker("Baseline", "pick base", [["", "nothing"], ...named(bases)], state.base, against)]
       : null,

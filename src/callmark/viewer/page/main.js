@@ -8,7 +8,7 @@ import { find } from "./opened.js";
 import { overview } from "./overview.js";
 import { CasePane } from "./pane.js";
 import { empty } from "./panels.js";
-import { runList, when } from "./runs.js";
+import { labelsOf, runList, when } from "./runs.js";
 import { openSource } from "./source.js";
 import { cleared, compared, FILTERS, readState, writeState } from "./state.js";
 import { Store } from "./store.js";
@@ -70,7 +70,7 @@ function toggle(patch) {
 
 function draw() {
   store.watched = !state.run;
-  const labels = new Map((store.list ?? []).map(({ name, label }) => [name, label]));
+  const labels = labelsOf(store.list ?? []);
   drawNotices();
   for (const [id, shown] of [
     ["list", !state.run],
@@ -89,7 +89,7 @@ function draw() {
     if (store.list)
       redraw(
         at("list"),
-        runList(store.list, picked, { open: (name) => change({ ...readState(""), run: name }), compare: comparePicked, pick }),
+        runList(store.list, labels, picked, { open: (name) => change({ ...readState(""), run: name }), compare: comparePicked, pick }),
       );
     return;
   }
@@ -102,19 +102,20 @@ function drawRun(labels) {
   const names = compared(state);
   const others = names.length > 1 ? names.map((name) => store.run(name)) : [];
   const comparison = base?.run && one.run && others.every(({ run }) => run) ? store.compare(names) : null;
+  if (one.run && !labels.has(state.run)) labels.set(state.run, one.run.model || one.run.label);
   drawHead(one, labels);
   if (!one.run) {
     // What another run left on the page would be taken for this one's.
     for (const id of ["overview", "work"]) at(id).hidden = true;
     return;
   }
-  labels.set(one.run.name, one.run.label);
-  document.title = `${state.case ? `${visible(state.case)} · ` : ""}${visible(one.run.label)} · callmark`;
-  at("title").textContent = visible(one.run.label);
+  document.title = `${state.case ? `${visible(state.case)} · ` : ""}${visible(labels.get(state.run))} · callmark`;
+  at("title").textContent = visible(labels.get(state.run));
   const { cases } = one;
   if (cases && one.whole) relate(cases, base?.whole ? base.cases : null);
-  once("overview", [one.run, one.whole, cases?.count, comparison], () => {
-    redraw(at("overview"), overview({ run: one.run, cases: one.whole ? cases : null, comparison, labels, toggle }));
+  const there = comparison?.problem ? null : comparison;
+  once("overview", [one.run, one.whole, cases?.count, there, there && JSON.stringify([...labels])], () => {
+    redraw(at("overview"), overview({ run: one.run, cases: one.whole ? cases : null, comparison: there, labels, toggle }));
   });
   press(at("overview"), state);
   const known = cases?.run ?? one.run;
@@ -129,8 +130,9 @@ function drawRun(labels) {
     at("chips"),
     chips(state, change, () => change(cleared())),
   );
-  if (cases) drawRows(cases, one, Boolean(base));
-  if (cases) pane.show({ state, cases, others, labels, whole: one.whole });
+  if (!cases) return;
+  pane.show({ state, cases, others, labels, whole: one.whole }); // before the rows: what it asks for comes while they are drawn
+  drawRows(cases, one, Boolean(base));
 }
 
 // Another run in a filter only changes whose answers are shown, the comparison stays.
@@ -171,6 +173,7 @@ function drawRows(cases, one, isCompared) {
     trials: one.run.trials > 1,
     timed: (one.run.usage?.median_seconds ?? 0) >= 0.001,
     fresh,
+    beside: Boolean(state.case),
   });
 }
 
@@ -194,15 +197,8 @@ function drawHead(one, labels) {
   const bases = list.filter(
     ({ name, what }) => name !== state.run && (!run || what === run.what) && (source.live || name === source.comparison?.runs[0]),
   );
-  const key = [
-    state.run,
-    state.base,
-    state.also.join("\n"),
-    run?.label,
-    JSON.stringify(list.map(({ name, label }) => [name, label])),
-    labels.size,
-  ];
-  once("which", key, () => redraw(at("which"), whichRuns({ label: run?.label ?? state.run, list, bases, state, change })));
+  const key = [state.run, state.base, state.also.join("\n"), Boolean(run), JSON.stringify([...labels])];
+  once("which", key, () => redraw(at("which"), whichRuns({ labels, list, bases, state, change })));
   if (!run) return;
   once("counts", [run.cases, run.errors, run.status, run.answers], () => redraw(at("counts"), countsOf(run)));
   at("foot").textContent = [when(run.made), run.dataset && visible(run.dataset)].filter(Boolean).join(" · ");
@@ -210,7 +206,9 @@ function drawHead(one, labels) {
 
 function drawNotices() {
   const looked = state.run ? compared(state).map((name) => store.run(name)) : [];
-  const said = [...new Set([store.problem, ...looked.flatMap(({ error, run }) => [error, run?.problem])])].filter(Boolean);
+  const unlike = source.problem || (looked.length > 1 && store.comparisons.get(JSON.stringify(compared(state)))?.problem);
+  const each = looked.flatMap(({ error, run }) => [error, run?.problem]);
+  const said = [...new Set([store.problem, ...each, unlike && `These runs are not compared: ${unlike}`])].filter(Boolean);
   const left =
     source.leftOut && state.run && !state.case
       ? `The report holds ${(source.leftOut.of - source.leftOut.conversations).toLocaleString("en")} of ${counted(source.leftOut.of, "conversation")}, the worst cases first; \`callmark view\` shows all of them.`

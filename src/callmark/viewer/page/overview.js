@@ -8,6 +8,7 @@ import { numbersOf } from "./tallies.js";
 import { chance, counted, interval, number, prose, signed, visible, words } from "./text.js";
 
 const MOST_TILES = 8;
+const madeParts = new Map(); // the larger parts, by name: what they were made of, and what was made
 
 export function overview({ run, cases, comparison, labels, toggle }) {
   const numbers = cases && cases.count > 0 ? numbersOf(cases) : null;
@@ -15,7 +16,7 @@ export function overview({ run, cases, comparison, labels, toggle }) {
   const scored = known ? cases.count - known.bands[5] : 0;
   return [
     el("section", { class: "tiles", "aria-label": "Metrics" }, tiles(run, numbers, comparison)),
-    comparison ? compare(comparison, labels, toggle) : null,
+    comparison ? kept("comparison", [comparison, JSON.stringify([...labels])], () => compare(comparison, labels, toggle)) : null,
     known && scored === 0
       ? panel(
           "nothing could be scored",
@@ -23,9 +24,20 @@ export function overview({ run, cases, comparison, labels, toggle }) {
           empty("Every answer was an error.", "What the errors say stands below; a run that is resumed asks again for what is missing."),
         )
       : null,
-    ...(known && scored > 0 ? chartPanels(run, numbers, comparison, toggle) : []),
+    ...(known && scored > 0
+      ? kept("charts", [numbers, comparison, run.name, run.headline, run.trials], () => chartPanels(run, numbers, comparison, toggle))
+      : []),
     el("div", { class: "panels" }, passes(run), readings(run), errors(run), noted(run)),
   ].filter(Boolean);
+}
+
+// A part as it was made, as long as it would be made of the same.
+function kept(name, of, make) {
+  const last = madeParts.get(name);
+  if (last?.of.every((value, at) => value === of[at])) return last.made;
+  const made = make();
+  madeParts.set(name, { of, made });
+  return made;
 }
 
 function tiles(run, numbers, comparison) {

@@ -77,7 +77,7 @@ function confusion(known, toggle) {
   return panel(
     "which tool was called instead",
     "",
-    el("p", { class: "hint" }, wrong ? "Expected down, called across. A cell filters the table." : "Every call went to the right tool."),
+    el("p", { class: "hint" }, wrong ? "Expected down, called across; the shade is the share of a row. A cell filters the table." : "Every call went to the right tool."),
     el("div", { class: "scroll-x" }, heatMap(used("row"), used("column"), [...cells.values()], toggle)),
   );
 }

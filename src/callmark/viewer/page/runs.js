@@ -5,7 +5,15 @@ import { el } from "./dom.js";
 import { empty } from "./panels.js";
 import { counted, interval, number, prose, visible } from "./text.js";
 
-export function runList(runs, picked, { open, compare, pick }) {
+// What each run is called: by the model that was asked, else by its own name; of those of one name the folder tells which is which.
+export function labelsOf(runs) {
+  const called = runs.map(({ name, model, label }) => [name, model || label]);
+  const often = new Map();
+  for (const [, label] of called) often.set(label, (often.get(label) ?? 0) + 1);
+  return new Map(called.map(([name, label]) => [name, often.get(label) > 1 && label !== name ? `${label} · ${name}` : label]));
+}
+
+export function runList(runs, labels, picked, { open, compare, pick }) {
   if (!runs.length) {
     return [
       el("h1", {}, "Runs"),
@@ -36,7 +44,7 @@ export function runList(runs, picked, { open, compare, pick }) {
               type: "checkbox",
               checked: picked.has(run.name),
               "data-key": `pick ${run.name}`,
-              "aria-label": `Compare ${visible(run.label)}`,
+              "aria-label": `Compare ${visible(labels.get(run.name))}`,
               onchange: () => pick(run.name),
             })
           : null,
@@ -44,8 +52,20 @@ export function runList(runs, picked, { open, compare, pick }) {
       el(
         "th",
         { scope: "row" },
-        el("button", { type: "button", class: "run-name", "data-key": `run ${run.name}`, onclick: () => open(run.name) }, prose(run.label)),
-        el("small", {}, when(run.made), " · ", visible(run.what), run.dataset ? [" · ", prose(run.dataset)] : null),
+        el(
+          "button",
+          { type: "button", class: "run-name", "data-key": `run ${run.name}`, onclick: () => open(run.name) },
+          prose(run.model || run.label),
+        ),
+        el(
+          "small",
+          {},
+          (run.model || run.label) === run.name ? null : [prose(run.name), " · "],
+          when(run.made),
+          " · ",
+          visible(run.what),
+          run.dataset ? [" · ", prose(run.dataset)] : null,
+        ),
       ),
       el(
         "td",

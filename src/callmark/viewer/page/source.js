@@ -15,11 +15,12 @@ function reported(data) {
     live: false,
     leftOut: data.left_out?.conversations || data.left_out?.cases ? data.left_out : null,
     comparison: data.comparison ?? null,
+    problem: data.comparison_problem ?? "", // why the runs of the report are not compared
     runs: async () => ({ runs: data.runs.map(listed), ready: true }),
     run: async (name) =>
       named(name) ?? refuse(`There is no run called ${name} in this report. Its runs are listed under “callmark”, at the top.`),
     rows: async (name, from) => (from ? { ...data.rows[name], from, id: [] } : data.rows[name]),
-    compare: async () => data.comparison,
+    compare: async () => data.comparison ?? refuse(data.comparison_problem || "These runs are not compared in this report."),
     case: async (name, id, trial) => {
       const found = data.cases[name]?.[`${id}#${trial}`];
       return found ? { ...found, messages: found.conversation === null ? null : (data.conversations[found.conversation] ?? null) } : null;
@@ -40,7 +41,7 @@ function served() {
     const said = await answer.json().catch(() => ({}));
     return refuse(
       said.error
-        ? [said.error, said.hint].filter(Boolean).join(" ")
+        ? [/[.?!]$/.test(said.error) ? said.error : `${said.error}.`, said.hint].filter(Boolean).join(" ")
         : answer.status === 403
           ? "This page may not read the runs any more. Open the address that `callmark view` printed."
           : `The viewer answered ${answer.status}.`,
@@ -50,6 +51,7 @@ function served() {
     live: true,
     leftOut: null,
     comparison: null,
+    problem: "",
     runs: () => ask("runs"),
     run: (name) => ask("run", [["name", name]]),
     rows: (name, from) =>

@@ -72,7 +72,8 @@ export class Store {
         await this.readRows(one, cases);
       }
       if (ended) this.comparisons.clear();
-      Object.assign(one, { run, cases, error: "" });
+      const known = JSON.stringify(run) === JSON.stringify(one.run) ? one.run : run; // what is the same is not drawn again
+      Object.assign(one, { run: known, cases, error: "" });
     } catch (problem) {
       one.error = problem.message;
     }
@@ -80,18 +81,16 @@ export class Store {
     this.again(one);
   }
 
-  // The comparison of these runs, null until it is there.
+  // The comparison of these runs, null until it is there; where they cannot be compared, `problem` says why.
   compare(names) {
     const key = JSON.stringify(names);
     if (!this.comparisons.has(key)) {
       this.comparisons.set(key, null);
-      this.source.compare(names).then(
-        (found) => {
-          this.comparisons.set(key, found);
-          this.changed();
-        },
-        (problem) => this.tell(problem),
-      );
+      const tell = (found) => {
+        this.comparisons.set(key, found);
+        this.changed();
+      };
+      this.source.compare(names).then(tell, (problem) => tell({ problem: problem.message }));
     }
     return this.comparisons.get(key);
   }

@@ -60,13 +60,17 @@ export class CaseTable {
       el("div", { role: "rowgroup" }, this.head),
       this.scroller,
     );
-    new ResizeObserver(() => this.measure()).observe(this.scroller);
+    new ResizeObserver(() => {
+      this.measure();
+      this.reveal();
+    }).observe(this.scroller);
     addEventListener("beforeprint", () => this.print(true));
     addEventListener("afterprint", () => this.print(false));
   }
 
-  // `fresh` rows are others than before, so they are shown from the top.
-  show(cases, rows, { opened, sort, compared, trials, timed, fresh }) {
+  // `fresh` rows are others than before, so they are shown from the top. `beside` a case there is another width: it is measured without the
+  // old rows, which would be laid out for nothing.
+  show(cases, rows, { opened, sort, compared, trials, timed, fresh, beside }) {
     this.cases = cases;
     this.rows = rows;
     this.opened = opened;
@@ -83,6 +87,12 @@ export class CaseTable {
       if (direction) this.heads[place].setAttribute("aria-sort", direction);
       else this.heads[place].removeAttribute("aria-sort");
     });
+    if (beside !== this.beside) {
+      this.beside = beside;
+      this.body.hidden = true;
+      this.drawn = null;
+      this.measure();
+    }
     this.lengthen();
     if (fresh) this.bring();
     this.draw();
@@ -95,7 +105,6 @@ export class CaseTable {
     this.height = clientWidth < CARD_WIDTH ? CARD : ROW;
     this.box.classList.toggle("cards", clientWidth < CARD_WIDTH);
     this.lengthen();
-    this.reveal();
   }
 
   lengthen() {
@@ -137,9 +146,13 @@ export class CaseTable {
     const last = this.printing
       ? Math.min(PRINTED, this.rows.length)
       : Math.min(this.rows.length, Math.ceil((top + this.seen) / this.height) + SPARE);
-    const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.row : null;
     this.body.style.setProperty("transform", `translateY(${Math.round(first * this.height - (top - this.scroller.scrollTop))}px)`);
+    const drawn = [this.cases, this.rows, first, last, this.current, this.opened, this.trials];
+    if (this.drawn?.every((value, place) => value === drawn[place])) return; // what is asked for several times over is drawn once
+    this.drawn = drawn;
+    const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.row : null;
     this.body.replaceChildren(...Array.from({ length: Math.max(0, last - first) }, (_, step) => this.row(first + step)));
+    this.body.hidden = false;
     if (focused) this.body.querySelector(`[data-row="${focused}"]`)?.focus({ preventScroll: true });
   }
 
@@ -229,9 +242,10 @@ export class CaseTable {
     if (!this.rows.length) return;
     const inside = this.opened >= 0 || this.body.contains(document.activeElement);
     this.current = Math.max(0, Math.min(this.rows.length - 1, this.current + (inside ? step : 0)));
-    this.reveal();
-    this.focus();
+    this.bring();
     if (this.opened >= 0) this.open(this.current);
+    else this.draw();
+    this.focus();
   }
 
   open(place, byKey = false) {
