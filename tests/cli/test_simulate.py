@@ -64,6 +64,7 @@ def test_conversations_are_held_graded_and_shown(cli: Cli) -> None:
         "grades.jsonl",
         "predictions.jsonl",
         "run.json",
+        "summary.json",
         "tools.json",
     ]
     first = min(lines("runs/mine/predictions.jsonl"), key=lambda line: str(line["case"]))

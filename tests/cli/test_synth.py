@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import callmark
-from callmark.cli.synth import _table
+from callmark.cli.templates import read_table
 from callmark.config import read_settings
 from callmark.demo.helpdesk.desk import Desk
 from callmark.demo.helpdesk.tools import TOOLS
@@ -103,7 +103,7 @@ def test_the_tables_know_the_tickets_of_the_desk_as_they_are() -> None:
     tickets = desk.state()["tickets"]
     seen = 0
     for name in ("existing_tickets", "closed_tickets"):
-        for row in _table(DEMO / "tables" / f"{name}.csv"):
+        for row in read_table(DEMO / "tables" / f"{name}.csv"):
             assert {key: value for key, value in tickets[row["ticket_id"]].items() if key in row} == {
                 key: value for key, value in row.items() if key in tickets["TKT-1001"]
             }
@@ -114,9 +114,9 @@ def test_the_tables_know_the_tickets_of_the_desk_as_they_are() -> None:
                 assert row["new_status"] != row["status"]
                 assert row["new_department"] != row["department_code"]
             seen += 1
-    for row in _table(DEMO / "tables" / "follow_ups.csv"):
+    for row in read_table(DEMO / "tables" / "follow_ups.csv"):
         assert tickets[row["existing_id"]]["title"] == row["existing_title"]
-    assert all(row["ticket_id"] in tickets for row in _table(DEMO / "tables" / "forbidden_wishes.csv"))
+    assert all(row["ticket_id"] in tickets for row in read_table(DEMO / "tables" / "forbidden_wishes.csv"))
     assert seen >= 18
 
 
@@ -171,14 +171,6 @@ def test_scenarios_that_are_alike_are_counted(cli: Cli) -> None:
     assert "2 the same as an earlier one but for the id" in done.out
 
 
-def test_conversations_are_not_made_yet(cli: Cli) -> None:
-    done = cli("synth", "-o", "s.jsonl")
-    assert done.status == 2
-    assert "does not make conversations yet" in done.err
-    assert "--scenarios-only" in done.err
-    assert not Path("s.jsonl").exists()
-
-
 @pytest.mark.parametrize(
     "templates, tables, sentence",
     [
@@ -214,6 +206,8 @@ def test_what_cannot_be_read_says_where(cli: Cli, templates: str, tables: dict[s
         (["--tables", "none"], "none is no folder, a folder of CSV files was expected"),
         (["-n", "0"], "0 is not in the range"),
         (["--templates", "s.jsonl"], "s.jsonl cannot be both what is read and where the result goes"),
+        (["--agent", "openai:x"], "--scenarios-only makes no conversations: --agent cannot be given"),
+        (["--max-cost", "1"], "--scenarios-only makes no conversations: --max-cost cannot be given"),
     ],
 )
 def test_files_that_are_not_there_or_not_what_they_should_be(cli: Cli, more: list[str], sentence: str) -> None:

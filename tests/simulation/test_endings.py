@@ -181,6 +181,12 @@ def test_a_judges_answer_is_read_by_its_first_yes_or_no(answer: str, yes: bool) 
         ("transfer_to_human_agents", ("look_up", "transfer_to_human_agents"), TRANSFER),
         ("transfer_money", ("transfer_money", "confirm_money"), ""),
         ("create_ticket", (), ""),
+        ("transferToBilling", (), TRANSFER),
+        ("transfer", (), TRANSFER),
+        ("transfer_call", (), TRANSFER),
+        ("make_transfer", (), ""),
+        ("transfer_funds", (), ""),
+        ("list_transfers", (), ""),
     ],
 )
 def test_a_call_that_hands_over_ends_it(called: str, expected: tuple[str, ...], ending: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from callmark.calls.schema import schema_problem
 from callmark.errors import BadInput
-from callmark.simulation import openapi
+from callmark.simulation import openapi, openapi_schemas
 from callmark.simulation.openapi import is_openapi, openapi_tools, read_openapi
 from callmark.types import Tool
 
@@ -159,7 +159,7 @@ def test_every_kind_of_body(operation: dict[str, Any], properties: dict[str, Any
 
 
 def test_a_schema_that_would_grow_without_measure_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openapi, "_MOST_PARTS", 500)
+    monkeypatch.setattr(openapi_schemas, "_MOST_PARTS", 500)
     schemas: dict[str, Any] = {
         f"s{n}": {"properties": {side: {"$ref": f"#/components/schemas/s{n + 1}"} for side in "ab"}} for n in range(60)
     }

@@ -14,8 +14,10 @@ import pytest
 from callmark.errors import BadInput
 from callmark.models.keys import Keys
 from callmark.models.model import NoReply
-from callmark.simulation.talk import Result, Toolbox
+from callmark.simulation.states import changes
+from callmark.simulation.talk import Result, State, Toolbox
 from callmark.simulation.toolboxes import ListedTools, connection, open_tools, server_process
+from callmark.simulation.toolboxes.answers import StateReader
 from callmark.types import Call, Tool
 from tests.simulation.mcp_servers import ends_soon, free_port, raw_server, real_server
 
@@ -138,6 +140,47 @@ def test_a_server_that_keeps_conversations_apart_serves_them_all(tmp_path: Path,
 
     use(f"mcp:{real_server(tmp_path, 'shared')}", what, timeout=2)
     assert all(map(ends_soon, pids))
+
+
+def test_what_every_conversation_begins_with_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[str] = []
+    read = StateReader.read
+
+    def looked(self: StateReader, text: str) -> State:
+        looks.append(text)
+        return read(self, text)
+
+    monkeypatch.setattr(StateReader, "read", looked)
+
+    async def one(tools: ListedTools, number: int) -> None:
+        async with tools.opened(f"c{number}") as toolbox:
+            before = await toolbox.state()
+            assert before == await toolbox.state() == {"notes": {}}
+            if number % 2:
+                await done(toolbox, "add_note", title="x")
+                assert await toolbox.state() == {"notes": {"x": {"text": ""}}}
+
+    async def what(tools: ListedTools) -> None:
+        await asyncio.gather(*[one(tools, number) for number in range(10)])
+
+    use(f"mcp:{real_server(tmp_path, 'shared')}", what, timeout=5)
+    assert len(looks) == 1 + 5
+    looks.clear()
+    use(f"mcp:{real_server(tmp_path)}", lambda tools: one(tools, 1), timeout=5)
+    assert len(looks) == 3  # of a server that does not promise it, every time
+
+
+def test_a_row_that_is_the_same_is_read_once() -> None:
+    reader = StateReader("the desk")
+    one = reader.read('{"a": {"1": {"x": 1}, "2": {"x": 1}}, "b": {}}')
+    other = reader.read('{"a": {"1": {"x": 1}, "2": {"x":1.0}}}')
+    assert one == {"a": {"1": {"x": 1}, "2": {"x": 1}}, "b": {}}
+    assert one["a"]["1"] is one["a"]["2"] is other["a"]["1"] is not other["a"]["2"]
+    assert changes(one, other).rows == {}
+    with pytest.raises(NoReply, match="the state of the desk is not made of tables"):
+        reader.read('{"a": {"1": 5}}')
+    with pytest.raises(NoReply, match="the state of the desk cannot be read"):
+        reader.read('{"a": {"1": {"x": NaN}}}')
 
 
 @pytest.fixture

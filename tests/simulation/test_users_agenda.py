@@ -356,10 +356,10 @@ def test_without_expected_calls_what_is_wanted_is_what_the_description_says() ->
 @pytest.mark.parametrize(
     "data, said",
     [
-        ({"tasks": []}, r"data.tasks is \[\], a list with at least one task"),
-        ({"tasks": "x"}, "data.tasks is 'x'"),
-        ({"tasks": [1]}, r"data.tasks\[0\] is 1, an object"),
-        ({"tasks": [{"goal": "x"}, {"gaol": "x"}]}, r"data.tasks\[1\]: there is no key called 'gaol'. Did you mean goal"),
+        ({"tasks": []}, "data.tasks is an empty list, at least one task"),
+        ({"tasks": "x"}, "data.tasks is text, a list was expected"),
+        ({"tasks": [1]}, r"data.tasks\[0\] is a number, an object"),
+        ({"tasks": [{"goal": "x"}, {"gaol": "x"}]}, r"data.tasks\[1\]: there is no field called 'gaol'. Did you mean goal"),
         ({"tasks": [{}]}, "no goal, no opening and no slots"),
         ({"tasks": [{"goal": 1}]}, "goal"),
         (
@@ -368,7 +368,7 @@ def test_without_expected_calls_what_is_wanted_is_what_the_description_says() ->
         ),
         ({"tasks": [{"goal": "x", "slots": []}]}, "slots"),
         ({"style": "chaty"}, "data.style is 'chaty'.*Did you mean chatty"),
-        ({"closing": 1}, "data.closing is 1"),
+        ({"closing": 1}, "data.closing is a number, text"),
     ],
 )
 def test_data_that_cannot_be_used_says_where(data: dict[str, Any], said: str) -> None:

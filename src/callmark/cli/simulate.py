@@ -83,7 +83,7 @@ def command(
 
     \b
     Agents: any model of callmark run, with --tools; without, a chatbot that reports the calls it made: python:module:function, chatbot:URL.
-    Tools:  mcp:COMMAND  mcp:URL  python:module  python:module:Class  recorded:FILE
+    Tools:  mcp:COMMAND  mcp:URL  python:module  python:module:Class  recorded:FILE  openapi:FILE
     callmark simulate scenarios.jsonl --agent openai:gpt-4.1-mini --tools "mcp:python server.py" --system prompt.md --trials 3
     callmark simulate scenarios.jsonl --agent chatbot:http://localhost:8000/chat --user openai:gpt-4.1-mini
     callmark simulate runs/bot --resume
@@ -121,7 +121,7 @@ def command(
         user=user,
         judge=judge,
         tools=tools or None,
-        system=None if system is None else _text(system),
+        system=None if system is None else text_of("--system", system),
         max_turns=max_turns,
         max_steps=max_steps,
         seed=seed,
@@ -175,9 +175,15 @@ def _kept_agent(run: str, given: "Collection[str]") -> "list[Named]":
     return [(asked.label, asked.model)]
 
 
-def _text(path: str) -> str:
+def text_of(option: str, path: str) -> str:
+    """The text that an option names a file of; what is no text, or none at all, raises `BadInput`."""
     try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
+        with open(path, encoding="utf-8-sig") as file:
+            text = file.read()
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"--system {path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from None
+        raise BadInput(f"{option} {path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from None
+    if "\0" in text:
+        raise BadInput(f"{option} {path} is no text: there are zero bytes in it")
+    if not text.strip():
+        raise BadInput(f"{option} {path} is empty")
+    return text

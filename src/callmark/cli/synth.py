@@ -1,142 +1,274 @@
-"""`callmark synth`: scenarios out of templates and tables."""
+"""`callmark synth`: conversations for training, held over real tools; or scenarios out of templates."""
 
-import sys
-from collections import Counter
-from pathlib import Path
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from callmark.calls.yaml_text import read_yaml
-from callmark.cli.reading import refuse_same_file
+from callmark.cli.asking import Finite
+from callmark.cli.grade import WITH_ERRORS
+from callmark.cli.reading import say
 from callmark.errors import BadInput
 from callmark.wording import counted
 
 if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
+    from collections.abc import Mapping, Sequence
 
-TEMPLATES, TABLES = "scenarios.yaml", "tables"
-_TYPED = ":json"  # ends the name of a column whose cells are JSON
+    from callmark.config import Config
+    from callmark.models.keys import Keys
+    from callmark.models.model import ModelSettings
+    from callmark.simulation.simulate import Named
+    from callmark.simulation.synthesis.synthesis import Order
+    from callmark.simulation.synthesis.world import World
+    from callmark.types import Case, Tool
+
+NUMBER, SEED, SHARE = 300, 7, 0.2
+_POSITIVE = click.IntRange(min=1)
+_MADE_UP = "openapi:"
+_OF_SCENARIOS = ("templates", "tables")
+_HINT = "Without --tools conversations are about a retail store; openapi:FILE makes results up."
 
 
-@click.command(name="synth", short_help="Make scenarios from templates: same seed, same bytes.")
-@click.option("--scenarios-only", is_flag=True, help="Scenarios, no conversations.")
+@click.command(name="synth", short_help="Make conversations for training: same seed, same bytes.")
+@click.option("-t", "--tools", multiple=True, metavar="SPEC", help="What the agent can call; a retail store of its own if not given.")
+@click.option("--policy", metavar="FILE", help="The policy as text: the system prompt of every conversation.")
+@click.option("--rules", metavar="FILE", help="The policy as rules in YAML; a conversation that breaks one is not kept.")
+@click.option("--scenarios", metavar="FILE", help="Scenarios to go by, instead of plans that are made up.")
+@click.option(
+    "-a", "--agent", metavar="SPEC", help="Who answers, or a name from callmark.toml; an expert that needs no model if not given."
+)
+@click.option("-u", "--user", metavar="SPEC", help="Who plays the users; one without a model if not given.")
+@click.option("-n", "--number", metavar="N", type=_POSITIVE, help=f"How many to keep; {NUMBER} if not given, of --scenarios all.")
+@click.option("--seed", metavar="N", type=int, default=SEED, show_default=True, help="Another seed, other people, wishes and words.")
+@click.option("--valid", metavar="SHARE", type=Finite(0, 1), help=f"How much of it goes to valid.jsonl; {SHARE} if not given.")
+@click.option("--balance", is_flag=True, help="Every tool and every kind of plan about equally often.")
+@click.option("--concurrency", metavar="N", type=_POSITIVE, help="Conversations at a time; 10 if not given.")
+@click.option("--max-cost", metavar="MONEY", type=Finite(min=0, min_open=True), help="Stop when so much is spent (prices: callmark.toml).")
+@click.option("--max-tokens-total", metavar="N", type=_POSITIVE, help="Stop when so many tokens went in and out.")
+@click.option("--resume", is_flag=True, help="Go on where it was interrupted: hold only the conversations that have not been held.")
+@click.option("--no-cache", is_flag=True, help="Ask models also what they were asked and answered before.")
+@click.option("--config", metavar="FILE", help="callmark.toml; the current folder's if not given.")
+@click.option("--scenarios-only", is_flag=True, help="Scenarios out of templates, no conversations.")
 @click.option("--templates", metavar="FILE", help="A YAML list of templates; the help desk's own if not given.")
 @click.option("--tables", metavar="DIR", help="A folder of CSV files, one a table; `tables` beside the templates if not given.")
-@click.option("-n", "--number", metavar="N", type=click.IntRange(min=1), help="How many in all; as many as the templates say if not given.")
-@click.option("--seed", metavar="N", type=int, default=7, show_default=True, help="Another seed draws other rows and wordings.")
-@click.option("-o", "--out", metavar="OUT", required=True, help="Where the scenarios go; - is standard output.")
+@click.option(
+    "-o", "--out", metavar="OUT", required=True, help="The folder for everything; of --scenarios-only a file, - is standard output."
+)
 @click.option("--json", "as_json", is_flag=True, help="The counts, for machines.")
-def command(
-    scenarios_only: bool, templates: str | None, tables: str | None, number: int | None, seed: int, out: str, as_json: bool
-) -> None:
-    """Fill templates from tables: `{ticket.title}` is the column `title` of a row of `tickets.csv`. A column that is called `turns:json`
-    holds JSON, every other one text. The same templates, tables and seed give the same bytes.
+def command(number: int | None, seed: int, out: str, as_json: bool, scenarios_only: bool, **given: Any) -> int:
+    """An expert agent and a simulated user talk over real tools, as planned. A conversation is kept when lint finds nothing in it, every
+    value has a source, the planned end state is reached and no rule is broken; what is not kept is replaced. Writes OUT/train.jsonl and
+    OUT/valid.jsonl. No model is needed; models can speak instead. Exit status 3: fewer were kept than were asked for.
+
+    --scenarios-only fills templates from tables: `{ticket.title}` is the column `title` of a row of `tickets.csv`. A column that is called
+    `turns:json` holds JSON, every other one text.
 
     \b
-    callmark synth --scenarios-only -o scenarios.jsonl
-    callmark synth --scenarios-only --templates mine.yaml --tables tables -n 100 --seed 11 -o scenarios.jsonl
+    callmark synth -n 300 --seed 7 -o data
+    callmark synth --tools openapi:petstore.yaml -n 100 -o pets
+    callmark synth --tools "mcp:python server.py" --scenarios mine.jsonl --agent openai:gpt-4.1-mini --user openai:gpt-4.1-mini -o data
+    callmark synth --scenarios-only --templates mine.yaml --tables tables -n 100 -o scenarios.jsonl
     """
-    from importlib.resources import files
+    if scenarios_only:
+        from callmark.cli.templates import make_scenarios
 
-    import msgspec
+        _refuse_given({key: value for key, value in given.items() if key not in _OF_SCENARIOS}, "--scenarios-only makes no conversations")
+        make_scenarios(given["templates"], given["tables"], number=number, seed=seed, out=out, as_json=as_json)
+        return 0
+    _refuse_given({key: given.pop(key) for key in _OF_SCENARIOS}, "templates are for --scenarios-only")
+    if out == "-":
+        raise BadInput("-o names a folder: conversations do not go to standard output")
+    return _made(number, seed, out, as_json=as_json, **given)
 
-    from callmark.formats import Output
-    from callmark.formats.scenarios import write
-    from callmark.simulation.scenario_templates import scenarios_of
 
-    if not scenarios_only:
-        raise BadInput("callmark synth makes scenarios, it does not make conversations yet", "--scenarios-only makes scenarios.")
-    refuse_same_file(file=templates, out=out)
-    own = files("callmark.demo.helpdesk")
-    file: Traversable = Path(templates) if templates is not None else own / TEMPLATES
-    folder: Traversable = Path(tables) if tables is not None else Path(templates).parent / TABLES if templates is not None else own / TABLES
-    name = templates or f"the help desk's {TEMPLATES}"
-    given = read_yaml(_text(file, name), name, hint=_BRACE)
-    rows = _tables(folder, needed=tables is not None)
+def _made(
+    number: int | None,
+    seed: int,
+    out: str,
+    *,
+    as_json: bool,
+    max_cost: float | None,
+    max_tokens_total: int | None,
+    no_cache: bool,
+    config: str | None,
+    **given: Any,
+) -> int:
+    """Make conversations, and show what came of it."""
+    from callmark.cli.run import opened_cache
+    from callmark.config import read_config
+    from callmark.models.keys import Keys
+    from callmark.reporting.progress import watching
+    from callmark.running.asking import Budget
+    from callmark.simulation.synthesis.synthesis import synthesize
+
+    keys, settings = Keys.here(), read_config(config)
+    order = _order(number, seed, out, settings, keys, **given)
+    if max_cost is not None:
+        _refuse_unpriced([order.agent[1] if order.agent else None, order.user], keys)
+    asks_models = order.agent is not None or order.user is not None
     try:
-        made = scenarios_of(given, rows, seed=seed, number=number)
-    except BadInput as error:
-        raise BadInput(f"{name}: {error}", error.hint) from None
-    with Output(out) as output:
-        for case in made:
-            output.line(write(case))
-    types = Counter(case.scenario_type for case in made)
-    alike = len(made) - len({write(msgspec.structs.replace(case, id="")) for case in made})
-    groups = len({case.group for case in made if case.group is not None})
+        with watching() as watch:
+            made = synthesize(
+                order,
+                keys,
+                budget=Budget(max_cost, max_tokens_total),
+                cache=lambda: opened_cache(keys) if asks_models and not no_cache else None,
+                watch=watch,
+            )
+    except KeyboardInterrupt:
+        say("callmark: what was held is kept; the same command with --resume goes on.")
+        raise
     if as_json:
-        counts = {"scenarios": len(made), "by_type": types, "groups": groups, "alike": alike}
-        click.echo(msgspec.json.encode({"templates": name, "seed": seed, "out": out, **counts}), err=out == "-")
-        return
-    from callmark.reporting.safety import one_line, safe
-    from callmark.reporting.terminal import console
+        import msgspec
 
-    screen = console(sys.stderr if out == "-" else None)
-    head = f"{counted(len(made), 'scenario')} → {safe(out) if out != '-' else 'standard output'}"
-    screen.print(f"{head}   ({safe(name)}, seed {seed})", style="bold", soft_wrap=True)
-    for word, count in types.items():
-        screen.print(f"  {count:>4,} {one_line(word, 80) or '(no type)'}")
-    if groups:
-        screen.print(f"  {counted(groups, 'group')} of similar inputs with the same expectation", style="dim")
-    if alike:
-        screen.print(f"  {alike:,} the same as an earlier one but for the id: the tables have too few rows", style="yellow")
+        click.echo(msgspec.json.encode({"out": out, **msgspec.to_builtins(made)}))
+    else:
+        from callmark.reporting.synth_view import show_synthesis
+        from callmark.reporting.terminal import console
+
+        show_synthesis(console(), made, out, shlex.quote(out))
+    return WITH_ERRORS if made.missing or made.errors or made.stopped else 0
 
 
-def _text(file: "Traversable", name: str) -> str:
-    try:
-        return file.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise BadInput(f"{name} is not UTF-8 text") from None
-    except FileNotFoundError:
-        raise BadInput(f"there is no file {name}") from None
-    except OSError as error:
-        raise BadInput(f"{name} cannot be read: {error.strerror}") from None
+def _order(
+    number: int | None,
+    seed: int,
+    out: str,
+    config: "Config",
+    keys: "Keys",
+    *,
+    tools: tuple[str, ...],
+    policy: str | None,
+    rules: str | None,
+    scenarios: str | None,
+    agent: str | None,
+    user: str | None,
+    valid: float | None,
+    balance: bool,
+    concurrency: int | None,
+    resume: bool,
+) -> "Order":
+    """What is to be made, by what was given."""
+    from callmark.cli.simulate import text_of
+    from callmark.demo.retail.tools import TOOLS
+    from callmark.models.model import ModelSettings
+    from callmark.simulation.simulate import listed_tools
+    from callmark.simulation.synthesis.synthesis import Order
+
+    named = config.models
+    speaker: Named | None = None if agent is None else (agent, named[agent]) if agent in named else (None, ModelSettings(model=agent))
+    if policy is not None and policy.endswith((".yaml", ".yml")):
+        raise BadInput(f"--policy {policy} is YAML: the policy text was expected", "--rules FILE takes rules.")
+    if len(tools) > 1 and any(spec.startswith(_MADE_UP) for spec in tools):
+        raise BadInput("results are made up for one OpenAPI file alone, not beside other --tools")
+    if scenarios is not None and balance:
+        raise BadInput("--balance is about plans that are made up: those of --scenarios are as they are")
+    plans = None if scenarios is None else _scenarios(scenarios)
+    listed = listed_tools(tools, keys) if tools else TOOLS
+    world = _world(tools, listed, plans, label=scenarios or "", spoken=agent is not None)
+    if tools and plans is None and not world.made_up:
+        _refuse_another_store(tools, keys)
+    if plans is not None and number is not None and number > len(plans):
+        raise BadInput(f"{number:,} conversations cannot be made of {counted(len(plans), 'scenario')}: {scenarios} has no more")
+    return Order(
+        world,
+        number or (NUMBER if plans is None else len(plans)),
+        out,
+        seed=seed,
+        valid=SHARE if valid is None else valid,
+        balance=balance,
+        tools=tools,
+        listed=listed,
+        system=None if policy is None else text_of("--policy", policy),
+        rules=None if rules is None else _rules(rules, listed),
+        agent=speaker,
+        user=None if user is None else named.get(user, ModelSettings(model=user)),
+        grading=config.grading,
+        resume=resume,
+        at_once=concurrency,
+    )
 
 
-_BRACE = 'A text that begins with a field needs quotes: "{ticket.title}".'
+def _world(tools: tuple[str, ...], listed: "Sequence[Tool]", plans: "Sequence[Case] | None", *, label: str, spoken: bool) -> "World":
+    """The world that these tools belong to, its plans replaced where others are given. Any other tools need plans, and an agent."""
+    from callmark.simulation.synthesis.given import GivenPlans
+
+    known = _known_world(tools, listed)
+    if plans is not None:
+        return GivenPlans(plans, label, world=known, tools=tools)
+    if known is None:
+        missing = "--scenarios is" if spoken else "--scenarios and --agent are"
+        raise BadInput(f"nobody knows what conversations over these tools are about: {missing} missing", _HINT)
+    return known
 
 
-def _tables(folder: "Traversable", *, needed: bool) -> dict[str, list[dict[str, Any]]]:
-    """The rows of every CSV file of a folder, by its name without the ending. A folder that is not there has none, unless it was named."""
-    if not folder.is_dir():
-        if needed:
-            raise BadInput(f"{folder} is no folder, a folder of CSV files was expected")
-        return {}
-    found = sorted((file for file in folder.iterdir() if file.name.endswith(".csv")), key=lambda file: file.name)
-    return {file.name.removesuffix(".csv"): _table(file) for file in found}
+def _known_world(tools: tuple[str, ...], listed: "Sequence[Tool]") -> "World | None":
+    from callmark.demo.retail.tools import TOOLS
+
+    if any(spec.startswith(_MADE_UP) for spec in tools):
+        from callmark.simulation.synthesis.api_world import api_world
+
+        return api_world(tools[0].removeprefix(_MADE_UP))
+    if {tool.name for tool in listed} != {tool.name for tool in TOOLS}:
+        return None
+    from callmark.demo.retail.world import store_world
+
+    return store_world()
 
 
-def _table(file: "Traversable") -> list[dict[str, Any]]:
-    """The rows of a CSV file, blank lines passed over. Nothing in it is anything but text, unless its column says that it is JSON."""
-    import csv
-    import io
+def _refuse_another_store(tools: tuple[str, ...], keys: "Keys") -> None:
+    """Plans are made of the store as it is when nothing is said; a server that tells that it has other customers cannot carry them out."""
+    from callmark.demo.retail.world import is_store_state
+    from callmark.simulation.simulate import first_state
 
-    name = file.name
-    reader = csv.reader(io.StringIO(_text(file, name), newline=""), strict=True)
-    rows: list[dict[str, Any]] = []
-    columns: list[str] = []
-    try:
-        for cells in filter(None, reader):
-            where = f"{name}, line {reader.line_num}"
-            if not columns:
-                columns = cells
-                if not all(names := [column.removesuffix(_TYPED) for column in cells]) or len(set(names)) < len(names):
-                    raise BadInput(f"{where}: a column has no name, or the name of another")
-                continue
-            if len(cells) != len(columns):
-                raise BadInput(f"{where}: {counted(len(cells), 'cell')}, but {counted(len(columns), 'column')}")
-            rows.append({column.removesuffix(_TYPED): _cell(cell, column, where) for column, cell in zip(columns, cells, strict=True)})
-    except csv.Error as error:
-        raise BadInput(f"{name}, line {reader.line_num}: this is not CSV: {error}") from None
-    return rows
+    if not is_store_state(first_state(tools, keys)):
+        raise BadInput(
+            "these are the tools of the retail store, but its customers, products and orders are not those that plans are made of",
+            "Start the store without --seed, or give --scenarios and --agent.",
+        )
 
 
-def _cell(cell: str, column: str, where: str) -> Any:
-    from callmark.calls.strict import NotStrict, parse
+def _rules(path: str, listed: "Sequence[Tool]") -> "dict[str, Any]":
+    """The rules of a file. One that is about none of the tools is said to be: it can never be broken."""
+    from callmark.calls.globs import fits_glob
+    from callmark.config import read_policy
+    from callmark.grading.policy_rules import read_rules
+    from callmark.reporting.safety import one_line
 
-    if not column.endswith(_TYPED):
-        return cell
-    try:
-        return parse(cell)
-    except NotStrict as problem:
-        raise BadInput(f"{where}: {column} holds no JSON: {problem}") from None
+    given = read_policy(path)
+    for rule in read_rules(given):
+        last = [pattern.steps[-1].name for pattern in rule.calls]
+        if not any(fits_glob(name, tool.name) for name in last for tool in listed):
+            say(f"callmark: no tool is called {one_line(' or '.join(last), 100)}, so the rule {one_line(rule.id, 60)} is never broken.")
+    return given
+
+
+def _scenarios(path: str) -> "list[Case]":
+    from callmark.formats import load
+    from callmark.types import Case
+
+    found = [case for case in load(path) if isinstance(case, Case) and case.is_scenario]
+    if not found:
+        raise BadInput(f"{path} holds no scenarios", "callmark synth --scenarios-only makes some.")
+    seen: set[str] = set()
+    for case in found:
+        if case.id in seen:
+            raise BadInput(f"{case.place}: the id {case.id!r} stands for two scenarios")
+        seen.add(case.id)
+    return found
+
+
+def _refuse_given(given: "Mapping[str, Any]", why: str) -> None:
+    for key, value in given.items():
+        if value not in (None, False, ()):
+            raise BadInput(f"{why}: --{key.replace('_', '-')} cannot be given")
+
+
+def _refuse_unpriced(models: "Sequence[ModelSettings | None]", keys: "Keys") -> None:
+    from callmark.cli.run import refuse_unpriced
+
+    asked = [model for model in models if model is not None]
+    if not asked:
+        raise BadInput("--max-cost is about models, and none is asked: name one with --agent or --user")
+    if all(model.price is None for model in asked):
+        refuse_unpriced(asked, keys)

@@ -29,7 +29,11 @@ ENDINGS = (COMPLETED, GOODBYE, TRANSFER, TURN_LIMIT, STEP_LIMIT, NO_PROGRESS)
 Reached = Callable[[Talk], Awaitable[bool | None]]
 """Whether what the expected calls lead to is reached; None where that is not known."""
 
-HANDING_OVER = ("*transfer*", "*handoff*", "*hand_off*", "*handover*", "*hand_over*", "*escalate*")
+_HANDING_OVER = (  # a transfer of money, or of anything but the talk, is none
+    *("transfer", "*transfer?to*", "*transferto*", "*handoff*", "*hand?off*", "*handover*", "*hand?over*", "*escalate*"),
+    *(f"*{whom}*transfer*" for whom in ("human", "agent", "call")),
+    *(f"*transfer*{whom}*" for whom in ("human", "agent", "person", "staff", "operator", "support", "call", "chat", "conversation")),
+)
 MOST_REPEATS = 3
 _COMPARED = 4000  # characters of a line that are compared
 _LONGEST_JUDGED = 24_000  # characters of a talk that a judge reads, from its end
@@ -65,7 +69,7 @@ class Endings:
         """The ending, after the user spoke; empty while the conversation goes on."""
         self._user.append(_line(utterance.text))
         if utterance.done:
-            if _GIVES_UP.search(utterance.text[-_COMPARED:]):
+            if utterance.gave_up or _GIVES_UP.search(utterance.text[-_COMPARED:]):
                 return NO_PROGRESS
             return COMPLETED if await self._is_completed(talk) else GOODBYE
         return NO_PROGRESS if _is_repeated(self._user) else ""
@@ -113,10 +117,14 @@ class Endings:
 
     def _hands_over(self, call: Call) -> bool:
         """Whether a call hands over to somebody else. One that is expected, with others to follow, does not."""
-        name = call.name.casefold()
-        if call.malformed or not any(fits_glob(pattern, name) for pattern in HANDING_OVER):
+        if call.malformed or not hands_over(call.name):
             return False
-        return name not in [expected.name.casefold() for expected in self._case.expected[:-1]]
+        return call.name.casefold() not in [expected.name.casefold() for expected in self._case.expected[:-1]]
+
+
+def hands_over(name: str) -> bool:
+    """Whether a tool of that name hands the talk over to somebody else: `transfer_to_human`, `escalate`; not `transfer_money`."""
+    return any(fits_glob(pattern, name.casefold()) for pattern in _HANDING_OVER)
 
 
 def question(condition: str, heard: Sequence[Message]) -> str:

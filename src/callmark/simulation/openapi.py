@@ -6,27 +6,27 @@ back to itself, or would grow without measure, it is cut to `{}`. What OpenAPI 3
 
 import os
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
-from urllib.parse import unquote
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, TypeVar
+
+from msgspec import Struct
 
 from callmark.calls.strict import NotStrict, parse, scrub
 from callmark.errors import BadInput
 from callmark.formats.rows import Rows
+from callmark.simulation.openapi_schemas import Inlining, resolved
 from callmark.types import Tool
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 _PLACES = ("path", "query", "header")
 _NOT_PARAMETERS = frozenset({"accept", "content-type", "authorization"})  # headers that OpenAPI says are none
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
-_NO_SCHEMA = frozenset({"xml", "discriminator", "externalDocs", "example", "nullable", "readOnly", "writeOnly"})
-_BY_NAME = frozenset({"properties", "patternProperties", "$defs", "dependentSchemas"})  # the keys in these are names, not words of a schema
-_AS_IT_IS = frozenset({"default", "const", "enum", "examples"})
 _HEAD = 1 << 16  # bytes in which a file of OpenAPI says that it is one
 _MARK = re.compile(rb"""["']?(?:openapi|swagger)["']?\s*:""")
 _LONGEST_NAME = 64
-_MOST_PARTS = 5000  # of the schema of one tool
 _MOST_VALUES = 5_000_000  # of a document
+
+_Found = TypeVar("_Found")
 
 
 def is_openapi(path: str) -> bool:
@@ -40,48 +40,125 @@ def is_openapi(path: str) -> bool:
     return _MARK.search(head) is not None and _document(Rows(path).whole()) is not None
 
 
+class Operation(Struct, frozen=True):
+    """An operation as a tool, and what it answers where all goes well: `answer` is the schema of it, empty where it is not told, and `said`
+    is what the document says that the answer is.
+    """
+
+    tool: Tool
+    method: str
+    path: str
+    summary: str = ""
+    answer: dict[str, Any] = {}
+    said: str = ""
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may change something, by its method."""
+        return self.method not in ("get", "head", "options", "trace")
+
+
+class Api(Struct, frozen=True):
+    title: str
+    description: str
+    operations: tuple[Operation, ...]
+
+
 def read_openapi(path: str) -> tuple[Tool, ...]:
     """The tools of a file; one that is no OpenAPI 3, has no operations, or refers to other files raises `BadInput`."""
+    return _read(path, openapi_tools)
+
+
+def read_api(path: str) -> Api:
+    """Everything that a file says: what it is about, its operations and their answers. Raises `BadInput` as `read_openapi` does."""
+    return _read(path, _api)
+
+
+def openapi_tools(document: Mapping[str, Any]) -> tuple[Tool, ...]:
+    """The tools of a document, in its order."""
+    return tuple(each.tool for each in _operations(document, answers=False))
+
+
+def _read(path: str, reader: Callable[[dict[str, Any]], _Found]) -> _Found:
     text = Rows(path).whole()
     try:
         document = _document(text)
         if document is None:
             raise BadInput("it is no OpenAPI file, JSON or YAML with openapi: 3.x was expected")
-        return openapi_tools(document)
+        return reader(document)
     except BadInput as error:
         raise BadInput(f"{scrub(path)}: {error}", error.hint) from None
 
 
-def openapi_tools(document: Mapping[str, Any]) -> tuple[Tool, ...]:
-    """The tools of a document, in its order."""
+def _api(document: Mapping[str, Any]) -> Api:
+    info = document.get("info")
+    said = {key: text.strip() for key, text in info.items() if isinstance(text, str)} if isinstance(info, dict) else {}
+    return Api(said.get("title", ""), said.get("description", ""), _operations(document, answers=True))
+
+
+def _operations(document: Mapping[str, Any], *, answers: bool) -> tuple[Operation, ...]:
     version = str(document.get("openapi", ""))
     if not version.startswith("3."):
         said = f"OpenAPI {version}" if version else f"Swagger {document.get('swagger')}"
         raise BadInput(f"it is {said}, OpenAPI 3 was expected", "Convert it first." if not version else "")
     paths = document.get("paths")
-    tools: dict[str, Tool] = {}
+    found: dict[str, Operation] = {}
     for path, item in paths.items() if isinstance(paths, dict) else ():
-        shared = _resolved(item, document, f"paths.{path}")
+        shared = resolved(item, document, f"paths.{path}")
         for method in _METHODS:
             operation = shared.get(method)
             if isinstance(operation, dict):
-                name = _name(str(operation.get("operationId") or f"{method} {path}"), tools)
+                name = _name(str(operation.get("operationId") or f"{method} {path}"), found)
                 try:
-                    tools[name] = _tool(name, operation, shared, document)
+                    tool = _tool(name, operation, shared, document)
+                    summary = str(operation.get("summary") or "").strip()
+                    found[name] = Operation(tool, method, str(path), summary, *(_answer(operation, document) if answers else ()))
                 except BadInput as error:
                     raise BadInput(f"{method} {path}: {error}", error.hint) from None
                 except RecursionError:
                     raise BadInput(f"{method} {path}: its schema is nested deeper than any that people write") from None
-    if not tools:
+    if not found:
         raise BadInput("it has no operations, paths with get, post and the like were expected")
-    return tuple(tools.values())
+    return tuple(found.values())
+
+
+def _answer(operation: Mapping[str, Any], document: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """The schema of the first answer that is a success, and what is said of it."""
+    responses = operation.get("responses")
+    told = {str(status): each for status, each in responses.items()} if isinstance(responses, dict) else {}
+    status = min((status for status in told if status.upper().startswith("2")), default="default" if "default" in told else "")
+    if not status:
+        return {}, ""
+    response = resolved(told[status], document, f"responses.{status}")
+    said = str(response.get("description") or "").strip()
+    media = _json_media(response)
+    schema = Inlining(document, of_answers=True).schema(media.get("schema", {}), ())
+    schema = dict(schema) if isinstance(schema, dict) else {}
+    examples = media.get("examples")
+    shown = [media["example"]] if "example" in media else []
+    for each in examples.values() if isinstance(examples, dict) else ():
+        example = resolved(each, document, "examples")
+        shown += [example["value"]] if "value" in example else []
+    if shown and "example" not in schema:
+        schema["example"] = shown[0]
+    return schema, said
+
+
+def _json_media(holder: Mapping[str, Any], *others: str) -> dict[str, Any]:
+    """What stands under JSON's media type, whatever it is called here, or under one of the others; empty where none does."""
+    content = holder.get("content")
+    media = {str(kind).partition(";")[0].strip().lower(): each for kind, each in content.items()} if isinstance(content, dict) else {}
+    kinds = [kind for kind in media if kind == "application/json"] + [kind for kind in media if kind.endswith(("+json", "/json", "*/*"))]
+    return next((media[kind] for kind in [*kinds, *others] if isinstance(media.get(kind), dict)), {})
 
 
 def _document(text: bytes) -> dict[str, Any] | None:
     """The document in a JSON or YAML text; None where it is something else."""
     try:
         value: Any = parse(text)
-    except NotStrict:
+    except NotStrict as problem:
+        if str(problem).startswith("nesting"):
+            raise BadInput(f"it cannot be read: {problem}") from None
         value = None if text.startswith((b"{", b"[")) else _yaml(text)
     if not _is_measured(value):
         raise BadInput(f"it has more than {_MOST_VALUES:,} values in it, anchors resolved")
@@ -90,12 +167,12 @@ def _document(text: bytes) -> dict[str, Any] | None:
 
 def inlined(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
     """A schema with everything that it refers to in its place. Raises `BadInput` for a `$ref` to elsewhere, or to nothing."""
-    found = _Inlining(root).schema(schema, ())
+    found = Inlining(root).schema(schema, ())
     return found if isinstance(found, dict) else {}
 
 
 def _tool(name: str, operation: Mapping[str, Any], item: Mapping[str, Any], document: Mapping[str, Any]) -> Tool:
-    inlining = _Inlining(document)
+    inlining = Inlining(document)
     properties: dict[str, Any] = {}
     required: list[str] = []
     for parameter in _parameters(operation, item, document):
@@ -106,7 +183,7 @@ def _tool(name: str, operation: Mapping[str, Any], item: Mapping[str, Any], docu
         properties[parameter["name"]] = schema
         if parameter.get("required") is True or parameter.get("in") == "path":
             required.append(parameter["name"])
-    body = _resolved(operation.get("requestBody") or {}, document, "requestBody")
+    body = resolved(operation.get("requestBody") or {}, document, "requestBody")
     for key, schema, needed in _body(body, inlining):
         key = f"body_{key}" if key in properties else key
         properties[key] = schema
@@ -122,7 +199,7 @@ def _parameters(operation: Mapping[str, Any], item: Mapping[str, Any], document:
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for listed in (item.get("parameters"), operation.get("parameters")):
         for each in listed if isinstance(listed, list) else ():
-            parameter = _resolved(each, document, "parameters")
+            parameter = resolved(each, document, "parameters")
             name, place = parameter.get("name"), parameter.get("in")
             if not isinstance(name, str) or not isinstance(place, str):
                 raise BadInput("a parameter has no name, or does not say in what it goes")
@@ -138,16 +215,13 @@ def _parameter_schema(parameter: Mapping[str, Any]) -> Any:
     return parameter.get("schema", {})
 
 
-def _body(body: Mapping[str, Any], inlining: "_Inlining") -> Iterator[tuple[str, Any, bool]]:
+def _body(body: Mapping[str, Any], inlining: Inlining) -> Iterator[tuple[str, Any, bool]]:
     """The properties of a body that is an object, each with whether it must be given; any other body as one called `body`."""
-    content = body.get("content")
-    media = {kind.partition(";")[0].strip().lower(): each for kind, each in content.items()} if isinstance(content, dict) else {}
-    kinds = [kind for kind in media if kind == "application/json"] + [kind for kind in media if kind.endswith(("+json", "/json", "*/*"))]
-    kind = next((kind for kind in [*kinds, *_FORMS] if isinstance(media.get(kind), dict)), None)
-    if kind is None:
+    media = _json_media(body, *_FORMS)
+    if not media:
         return
     needed = body.get("required") is True
-    schema = inlining.schema(media[kind].get("schema", {}), ())
+    schema = inlining.schema(media.get("schema", {}), ())
     merged = _merged(schema) if isinstance(schema, dict) else None
     if merged is None:
         said = body.get("description")
@@ -172,85 +246,6 @@ def _merged(schema: dict[str, Any]) -> dict[str, Any] | None:
     properties |= schema.get("properties", {})
     required += schema.get("required", [])
     return {"properties": properties, "required": required} if properties else None
-
-
-class _Inlining:
-    """Puts what is referred to in its place, and says it in JSON Schema's words. For the schemas of one tool."""
-
-    def __init__(self, root: Mapping[str, Any]) -> None:
-        self._root = root
-        self._left = _MOST_PARTS
-
-    def schema(self, value: Any, inside: tuple[str, ...]) -> Any:
-        """`inside` are the references that led here; one of them again is a cycle."""
-        if isinstance(value, list):
-            return [self.schema(item, inside) for item in value]
-        if not isinstance(value, dict):
-            return value
-        self._left -= 1
-        if self._left < 0:
-            return {}
-        reference = value.get("$ref")
-        if isinstance(reference, str):
-            if reference in inside:
-                return {}
-            target = self.schema(_found(reference, self._root), (*inside, reference))
-            beside = {key: item for key, item in value.items() if key != "$ref"}
-            return {**target, **self.schema(beside, inside)} if beside and isinstance(target, dict) else target
-        return _plain({key: self._item(key, item, inside) for key, item in value.items() if isinstance(key, str)})
-
-    def _item(self, key: str, item: Any, inside: tuple[str, ...]) -> Any:
-        if key in _AS_IT_IS:
-            return item
-        if key in _BY_NAME and isinstance(item, dict):
-            return {str(name): self.schema(each, inside) for name, each in item.items() if not _is_read_only(each)}
-        return self.schema(item, inside)
-
-
-def _is_read_only(schema: Any) -> bool:
-    return isinstance(schema, dict) and schema.get("readOnly") is True
-
-
-def _plain(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema of OpenAPI 3.0 in the words of JSON Schema."""
-    plain = {key: value for key, value in schema.items() if key not in _NO_SCHEMA and not key.startswith("x-")}
-    for limit, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-        if isinstance(plain.get(limit), bool) and plain.pop(limit) and bound in plain:
-            plain[limit] = plain.pop(bound)
-    if isinstance(plain.get("required"), list) and isinstance(plain.get("properties"), dict):
-        plain["required"] = [name for name in plain["required"] if name in plain["properties"]]
-    if schema.get("nullable") is True:
-        if isinstance(plain.get("type"), str):
-            plain["type"] = [plain["type"], "null"]
-            if isinstance(plain.get("enum"), list) and None not in plain["enum"]:
-                plain["enum"] = [*plain["enum"], None]
-        elif plain:
-            plain = {"anyOf": [plain, {"type": "null"}]}
-    return plain
-
-
-def _resolved(value: Any, document: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The object that stands there, or that is referred to from there."""
-    for _ in range(10):
-        if not isinstance(value, dict):
-            raise BadInput(f"{where} is not an object")
-        if not isinstance(value.get("$ref"), str):
-            return value
-        value = _found(value["$ref"], document)
-    raise BadInput(f"{where} refers to itself")
-
-
-def _found(reference: str, root: Mapping[str, Any]) -> Any:
-    if not reference.startswith("#"):
-        raise BadInput(f"it refers to {reference!r}, which is outside of the file", "Bundle it into one file first.")
-    place: Any = root
-    for step in reference[1:].strip("/").split("/"):
-        key = unquote(step).replace("~1", "/").replace("~0", "~")
-        if key:
-            place = place.get(key) if isinstance(place, Mapping) else None
-    if place is None:
-        raise BadInput(f"it refers to {reference!r}, which is not there")
-    return place
 
 
 def _name(given: str, taken: Mapping[str, Any]) -> str:

@@ -6,9 +6,10 @@ the tools as they were.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from itertools import islice
 from os import PathLike, fspath
+from typing import TypeVar
 
 from msgspec import structs
 
@@ -19,7 +20,7 @@ from callmark.formats import load
 from callmark.grading.suites import SIMULATED, Settings
 from callmark.models.keys import Keys
 from callmark.models.model import ModelSettings, NoReply
-from callmark.models.specs import read_spec
+from callmark.models.specs import Spec, read_spec
 from callmark.running.asked_cases import Cases
 from callmark.running.asking import Budget
 from callmark.running.cache import Cache
@@ -30,7 +31,7 @@ from callmark.running.run import chosen, outside_a_loop
 from callmark.simulation.agents import ModelAgent, ReportingAgent
 from callmark.simulation.checking import refuse_unknown_functions
 from callmark.simulation.simulator import CONCURRENCY, MAX_TURNS, Simulator
-from callmark.simulation.talk import Ask
+from callmark.simulation.talk import Agent, Ask, State, Toolbox, User
 from callmark.simulation.toolboxes import EXAMPLES, open_tools
 from callmark.simulation.toolboxes.none import NoTools
 from callmark.simulation.users import open_user
@@ -42,6 +43,7 @@ _DOES_ITS_OWN = ("chatbot",)  # never takes tools from us
 _MAY_REPORT = ("chatbot", "python", "cmd")  # may be whole chatbots, which report the calls that they made
 _KNOW_THE_ANSWERS = ("scripted", "replay")
 Named = tuple[str | None, ModelSettings]
+Seen = TypeVar("Seen")
 
 
 def simulation_runs(
@@ -60,48 +62,74 @@ def simulation_runs(
 ) -> ModelRuns:
     """The runs of several agents over the same scenarios, ready to begin. `at_once`: how many conversations are held at a time."""
     contenders = [simulator(label, agent, plan, keys, cache=cache, at_once=at_once) for label, agent in agents]
-    tools = asyncio.run(_listed(plan, keys)) if plan.tools else ()
+    tools = listed_tools(plan.tools, keys) if plan.tools else ()
     if tools:
         cases = structs.replace(cases, tools_text=tools_json(tools))
-    _refuse_unplayable(cases, plan, tools, grading)
+    if cases.path != "-":  # that can be read once, and it is the run's to do
+        user = named_user(plan)
+        scenarios = islice(load(cases.path, dialect=cases.dialect, skip_bad=True), cases.limit)
+        refuse_unplayable((case for case in scenarios if isinstance(case, Case) and case.is_scenario), user, tools, ignore=grading.ignore)
     return ModelRuns(cases, contenders, grading, keys, out=out, name=name, resume=resume, how=how)
 
 
 def simulator(
-    name: str | None, agent: ModelSettings, plan: SimulatedInfo, keys: Keys, *, cache: Cache | None = None, at_once: int | None = None
+    name: str | None,
+    agent: ModelSettings,
+    plan: SimulatedInfo,
+    keys: Keys,
+    *,
+    cache: Cache | None = None,
+    at_once: int | None = None,
+    expert: Agent | None = None,
+    user: User | None = None,
+    listed: tuple[Tool, ...] = (),
 ) -> Contender:
-    """An agent that is tested as the plan says."""
-    voice = Voice(agent, keys, cache)
-    provider = voice.spec.provider
-    if provider in _KNOW_THE_ANSWERS:
-        raise BadInput(f"{voice.spec.shown} answers at decision points, it cannot hold a conversation")
-    if plan.tools and provider in _DOES_ITS_OWN:
-        raise BadInput(f"{voice.spec.shown} carries out its calls itself: it takes no --tools")
-    if not plan.tools and provider not in _MAY_REPORT:
-        raise BadInput(f"{voice.spec.shown} has nothing to call without --tools", f"For example {EXAMPLES['mcp']}.")
-    voices = [voice]
+    """An agent that is tested as the plan says. An `expert` or a `user` that is at hand takes part instead of whom the settings name; where
+    tools are `listed`, conversations with any others end in an error.
+    """
+    voices: list[Voice] = []
+    shown, secret = agent, False
+    if expert is None:
+        voice = Voice(agent, keys, cache)
+        _refuse_unfit(voice.spec, plan)
+        voices.append(voice)
+        name = name or voice.label
+        shown, secret = without_keys(agent, voice.spec, keys)
+        expert = ModelAgent(voice, most_steps=plan.max_steps) if plan.tools else ReportingAgent(voice)
+    asked = ["judge"]
 
     def ask_model(spec: str) -> tuple[Ask, str]:
+        asked.append("user")
         voices.append(Voice(plan.user, keys, cache))
         return voices[-1].ask, voices[-1].label
 
-    user = open_user(plan.user.model, ask_model=ask_model, seed=plan.seed)
+    user = user or open_user(plan.user.model, ask_model=ask_model, seed=plan.seed)
     judge = Voice(plan.judge, keys, cache) if plan.judge else None
     made = Simulator(
-        name or voice.label,
-        ModelAgent(voice, most_steps=plan.max_steps) if plan.tools else ReportingAgent(voice),
+        name or agent.model,
+        expert,
         user,
         open_tools(plan.tools, keys=keys) if plan.tools else NoTools(),
         voices=[*voices, *([judge] if judge else [])],
         system=plan.system,
         max_turns=plan.max_turns,
         judge=judge.ask if judge else None,
+        listed=listed,
     )
-    shown, secret = without_keys(agent, voice.spec, keys)
-    hidden, also_secret = _without_keys(plan, keys, models=("user", "judge") if len(voices) > 1 else ("judge",))
+    hidden, also_secret = _without_keys(plan, keys, models=asked)
     # each model that takes part tries again by itself: a conversation that came to nothing is not begun anew
     settings = structs.replace(agent, retries=0, rpm=None, concurrency=at_once or CONCURRENCY)
     return Contender(made.label, made, settings, shown, secret or also_secret, simulated=hidden)
+
+
+def _refuse_unfit(spec: Spec, plan: SimulatedInfo) -> None:
+    """Refuse an agent that cannot hold a conversation with these tools, or without any."""
+    if spec.provider in _KNOW_THE_ANSWERS:
+        raise BadInput(f"{spec.shown} answers at decision points, it cannot hold a conversation")
+    if plan.tools and spec.provider in _DOES_ITS_OWN:
+        raise BadInput(f"{spec.shown} carries out its calls itself: it takes no --tools")
+    if not plan.tools and spec.provider not in _MAY_REPORT:
+        raise BadInput(f"{spec.shown} has nothing to call without --tools", f"For example {EXAMPLES['mcp']}.")
 
 
 def simulated_grading(grading: Settings, suites: Sequence[str] = ()) -> Settings:
@@ -173,25 +201,42 @@ def simulate(
     return graded
 
 
-async def _listed(plan: SimulatedInfo, keys: Keys) -> tuple[Tool, ...]:
-    """The tools that the conversations will have."""
-    async with open_tools(plan.tools, keys=keys) as source:
-        try:
-            async with source.opened("tools") as toolbox:
-                return toolbox.tools
-        except NoReply as error:
-            raise BadInput(str(error)) from None
+def listed_tools(specs: Sequence[str], keys: Keys) -> tuple[Tool, ...]:
+    """The tools that conversations will have. What cannot be used raises `BadInput`."""
+
+    async def listed(toolbox: Toolbox) -> tuple[Tool, ...]:
+        return toolbox.tools
+
+    return _looked_at(specs, keys, listed)
 
 
-def _refuse_unplayable(cases: Cases, plan: SimulatedInfo, tools: tuple[Tool, ...], grading: Settings) -> None:
+def first_state(specs: Sequence[str], keys: Keys) -> State | None:
+    """The state that conversations begin in; None where the tools do not tell it. What cannot be used raises `BadInput`."""
+    return _looked_at(specs, keys, lambda toolbox: toolbox.state())
+
+
+def _looked_at(specs: Sequence[str], keys: Keys, look: Callable[[Toolbox], Awaitable[Seen]]) -> Seen:
+    async def looked() -> Seen:
+        async with open_tools(specs, keys=keys) as source:
+            try:
+                async with source.opened("tools") as toolbox:
+                    return await look(toolbox)
+            except NoReply as error:
+                raise BadInput(str(error)) from None
+
+    return asyncio.run(looked())
+
+
+def refuse_unplayable(scenarios: Iterable[Case], user: User, tools: Sequence[Tool], *, ignore: tuple[str, ...]) -> None:
     """Refuse scenarios that expect what no tool can do, or that the user cannot play."""
-    if cases.path == "-":  # it can be read once, and that is the run's to do
-        return
-    user = open_user(plan.user.model, ask_model=_nobody, seed=plan.seed)
-    for case in islice(load(cases.path, dialect=cases.dialect, skip_bad=True), cases.limit):
-        if isinstance(case, Case) and case.is_scenario:
-            refuse_unknown_functions(case, tools, ignore=grading.ignore)
-            user.of(case, 0)
+    for case in scenarios:
+        refuse_unknown_functions(case, tools, ignore=ignore)
+        user.of(case, 0)
+
+
+def named_user(plan: SimulatedInfo) -> User:
+    """The user that the plan names, to see what they can play: if it is a model, it cannot be asked."""
+    return open_user(plan.user.model, ask_model=_nobody, seed=plan.seed)
 
 
 def _nobody(spec: str) -> tuple[Ask, str]:

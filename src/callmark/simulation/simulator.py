@@ -12,15 +12,16 @@ from types import TracebackType
 from typing import Self
 from uuid import uuid4
 
+from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
 from callmark.grading.state import StateSuite
 from callmark.models.model import NoReply, Question, Reply
 from callmark.simulation.endings import TURN_LIMIT, Endings
 from callmark.simulation.states import expected_changes, with_reached
-from callmark.simulation.talk import Agent, Ask, Talk, ToolSource, User
+from callmark.simulation.talk import Agent, Ask, State, Talk, ToolSource, User
 from callmark.simulation.voices import Voice
-from callmark.types import Case, EndStates, Message, Prediction
+from callmark.types import Case, EndStates, Message, Prediction, Tool
 
 CONCURRENCY = 10
 MAX_TURNS = 30
@@ -42,8 +43,11 @@ class Simulator:
         system: str = "",
         max_turns: int = MAX_TURNS,
         judge: Ask | None = None,
+        listed: tuple[Tool, ...] = (),
     ) -> None:
-        """`voices` are the models that take part; they are entered and left with it."""
+        """`voices` are the models that take part; they are entered and left with it. `listed` are the tools as others were told them, where
+        that matters: a conversation with others cannot be held.
+        """
         self.label = label
         self._agent = agent
         self._user = user
@@ -52,6 +56,7 @@ class Simulator:
         self._system = system
         self._max_turns = max_turns
         self._judge = judge
+        self._listed = listed
         self._expected: dict[str, asyncio.Task[EndStates]] = {}  # by case: the same for all its trials
         self._inside = AsyncExitStack()
 
@@ -67,12 +72,22 @@ class Simulator:
         except BadInput as error:  # what came through a pipe could not be looked at before
             raise NoReply(str(error)) from None
         async with self._tools.opened(f"{case.id}/{question.trial}/{uuid4().hex[:8]}") as toolbox:
+            if self._listed and toolbox.tools != self._listed:
+                raise NoReply(_changed(self._listed, toolbox.tools))
             before = await toolbox.state()
             states = None if before is None else await self._expected_states(case)
             talk = Talk(case, question.trial, toolbox, [Message("system", self._system)] if self._system else [])
 
+            looks = {0: before}  # by how many calls were carried out: nothing else changes it, and to look takes as long as many calls
+
+            async def state() -> State | None:
+                carried_out = sum(message.role == "tool" for message in talk.messages)
+                if carried_out not in looks:
+                    looks[carried_out] = await toolbox.state()
+                return looks[carried_out]
+
             async def reached(talk: Talk) -> bool | None:
-                now = with_reached(states, before, await toolbox.state()) if states else None
+                now = with_reached(states, before, await state()) if states else None
                 numbers = StateSuite()(Attempt((), (), prediction=Prediction(case.id, states=now)))
                 return bool(numbers["reached"]) if numbers else None
 
@@ -93,7 +108,7 @@ class Simulator:
                     break
             talk.ending = talk.ending or TURN_LIMIT
             if states is not None:
-                states = with_reached(states, before, await toolbox.state())
+                states = with_reached(states, before, await state())
         return _reply(talk, states)
 
     async def _expected_states(self, case: Case) -> EndStates:
@@ -124,6 +139,12 @@ class Simulator:
         await asyncio.gather(*self._expected.values(), return_exceptions=True)
         self._expected.clear()
         await self._inside.aclose()
+
+
+def _changed(before: tuple[Tool, ...], now: tuple[Tool, ...]) -> str:
+    gone, new = ({tool.name for tool in some} - {tool.name for tool in others} for some, others in ((before, now), (now, before)))
+    told = [f"{scrub(min(names))} is {what}" for names, what in ((gone, "gone"), (new, "new")) if names] or ["their schemas are others"]
+    return f"the tools are not those that were there at the beginning: {' and '.join(told)}"
 
 
 def _reply(talk: Talk, states: EndStates | None) -> Reply:

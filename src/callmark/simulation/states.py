@@ -20,6 +20,7 @@ from callmark.types import Call, EndStates, Tool
 Changes = dict[str, dict[str, dict[str, Any] | None]]
 _BY_TYPE: dict[str, Any] = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
 _ANY_TEXT = "any"
+_REFUSED = " is refused: "
 _StoodIn = tuple[str, Any, Any]  # for an argument: a value, and the matcher that it stood in for
 
 
@@ -40,10 +41,12 @@ def changes(before: State, after: State) -> Changed:
     new: list[str] = []
     for table in dict.fromkeys([*before, *after]):
         old, now = before.get(table, {}), after.get(table, {})
+        if old is now:
+            continue
         for key in dict.fromkeys([*now, *old]):
             if key not in now:
                 rows.setdefault(table, {})[key] = None
-            elif key not in old or not exact(literal(old[key]), now[key]):
+            elif key not in old or not (old[key] is now[key] or exact(literal(old[key]), now[key])):
                 rows.setdefault(table, {})[key] = now[key]
                 if key not in old:
                     new.append(f"{table}/{key}")
@@ -72,12 +75,17 @@ async def expected_changes(expected: Sequence[Call], toolbox: Toolbox) -> EndSta
             return EndStates(unknown=str(error))
         result = await toolbox.call(Call(tool.name, arguments, "expected"))
         if result.is_error:
-            return EndStates(unknown=f"{Call(tool.name, arguments)} is refused: {result.text[:200]}")
+            return EndStates(unknown=f"{Call(tool.name, arguments)}{_REFUSED}{result.text[:200]}")
         results.append(_parsed(result.text))
-    after = await toolbox.state()
+    after = await toolbox.state() if expected else before
     found = changes(before, after or {})
     rows = {table: {key: row and _with_matchers(row, stood_in) for key, row in keyed.items()} for table, keyed in found.rows.items()}
     return EndStates(expected=rows, new_expected=found.new)
+
+
+def is_refused(expected: EndStates | None) -> bool:
+    """Whether the tools refuse what is expected, so that nobody can reach it."""
+    return expected is not None and _REFUSED in expected.unknown
 
 
 def with_reached(expected: EndStates, before: State | None, after: State | None) -> EndStates:

@@ -102,11 +102,14 @@ class Agent(Protocol):
 
 
 class Utterance(Struct, frozen=True):
-    """What a user says. `done`: they have nothing more to say after this (their goodbye); `text` may then be empty."""
+    """What a user says. `done`: they have nothing more to say after this (their goodbye); `text` may then be empty. `gave_up`: they leave
+    without what they came for, whatever words they find for it.
+    """
 
     text: str
     done: bool = False
     spent: Spent | None = None
+    gave_up: bool = False
 
 
 class Speaker(Protocol):

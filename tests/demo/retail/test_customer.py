@@ -1,6 +1,7 @@
 """Customers in whole conversations: with the expert, with agents that do not listen, and one answer at a time."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import lru_cache
@@ -216,6 +217,7 @@ def test_who_is_not_understood_says_it_once_more_in_other_words_and_then_leaves(
     first, again, leave = talked(case, ["Hmm.", "Hmm."])
     assert first.text != again.text
     assert (again.done, leave.done) == (False, True)
+    assert (again.gave_up, leave.gave_up) == (False, True)
 
 
 @pytest.mark.parametrize("manner", dict.fromkeys(MANNERS))
@@ -277,9 +279,22 @@ def test_several_questions_get_one_answer_with_everything_in_it() -> None:
     assert wish["address"]["address1"] in answer.text
 
 
-def test_a_scenario_without_a_plan_cannot_be_played() -> None:
-    with pytest.raises(BadInput, match="plan-less: a customer of the retail store needs wishes"):
-        Customers(7).of(Case("plan-less", instructions="Buy something."), 0)
+@pytest.mark.parametrize(
+    "broken, sentence",
+    [
+        ({}, "Object missing required field `customer`"),
+        ([], "Expected `object`, got `array`"),
+        ({"wishes": []}, "Expected `array` of length >= 1 - at `$.wishes`"),
+        ({"wishes": [{"kind": "steal"}]}, "Invalid enum value 'steal' - at `$.wishes[0].kind`"),
+        ({"wishes": [{"kind": "cancel"}]}, "Object missing required field `outcome` - at `$.wishes[0]`"),
+        ({"customer": None}, "Expected `object`, got `null` - at `$.customer`"),
+    ],
+    ids=str,
+)
+def test_a_scenario_whose_plan_lacks_something_cannot_be_played(broken: Any, sentence: str) -> None:
+    plan = {**plan_of("cancel").data["plan"], **broken} if broken else broken
+    with pytest.raises(BadInput, match=re.escape(f"mine: `data.plan` is no plan of the retail store: {sentence}")):
+        Customers(7).of(Case("mine", instructions="Buy something.", data={"plan": plan}), 0)
 
 
 @pytest.mark.parametrize(

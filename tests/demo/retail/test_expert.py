@@ -1,5 +1,6 @@
 """The expert with customers who do not do what was planned for them; and all that it can say."""
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
@@ -8,13 +9,15 @@ import pytest
 
 from callmark.demo.retail import expert_facts, expert_refusals, tools
 from callmark.demo.retail.errands import why_not
-from callmark.demo.retail.expert import conversation
+from callmark.demo.retail.expert import Expert, conversation
 from callmark.demo.retail.expert_words import PARTS, SAMPLE, WORDS
 from callmark.demo.retail.phrasing import Grammar
 from callmark.demo.retail.service import PATIENCE, Service
 from callmark.demo.retail.store import Store
 from callmark.demo.retail.world import store_world
-from callmark.types import Call, Case
+from callmark.models.model import NoReply
+from callmark.simulation.talk import Result, Talk
+from callmark.types import Call, Case, Message, Tool
 
 
 class Counter:
@@ -63,6 +66,24 @@ def test_an_email_that_nobody_has_leads_to_name_and_zip() -> None:
     assert "nobody@example.com" in said or "zip" in said
     counter.hear(f"{customer['first_name']} {customer['last_name']}, {customer['zip']}")
     assert counter.called[:3] == [tools.FIND_BY_EMAIL, tools.FIND_BY_NAME_ZIP, tools.GET_USER]
+
+
+@pytest.mark.parametrize("answer", ['{"a": {}}', "[]", "null", "5", '"x"', "", "\0"])
+def test_answers_that_no_store_gives_end_the_conversation_and_nothing_else(answer: str) -> None:
+    case = _case("cancel: no longer needed")
+    opening = Message("user", f"Cancel {case.data['plan']['wishes'][0]['order_id']}. {case.data['plan']['customer']['email']}")
+
+    class Liar:
+        tools: tuple[Tool, ...] = ()
+
+        async def call(self, call: Call) -> Result:
+            return Result('{"user_id": "x"}' if call.name == tools.FIND_BY_EMAIL else answer)
+
+        async def state(self) -> None:
+            return None
+
+    with pytest.raises(NoReply, match="the expert cannot go on with what get_user_details answered"):
+        asyncio.run(Expert().reply(Talk(case, 0, Liar(), [opening])))
 
 
 @pytest.mark.parametrize("answer", ["no", "hmm, not sure", "yes, but only tomorrow", "What is the weather like?", ""])

@@ -16,6 +16,7 @@ ACT_OF = {
     "ask_refund_payment": "ask_payment",
     "goodbye_after_no": "goodbye",
     "incomplete_email": "not_found",
+    "only_payment": "other_payment",
 }
 MORE = ("done_more", "refuse_more", "declined_more")  # a customer answers them alike, but for a word of regret
 Phrases = Iterable[str] | Mapping[str, Iterable[str]]

@@ -2,7 +2,7 @@
 
 from callmark.demo.retail import expert_facts, tools
 from callmark.demo.retail.errands import own_method
-from callmark.demo.retail.expert_naming import goods, method, money, place, the_goods
+from callmark.demo.retail.expert_naming import goods, method, money, place, size_of, the_goods
 from callmark.demo.retail.naming import is_plural, noun, version
 from callmark.demo.retail.payments import total
 from callmark.demo.retail.phrasing import listed
@@ -43,12 +43,12 @@ def answer_about_a_product(service: Service, wish: Wish) -> Steps[None]:
         expert_facts.PRODUCT["not available" if question == "available" and not asked_for["available"] else question],
         product=noun(product["name"]),
         options=_choices(product),
-        lowest=money(cheapest["price"] if question == "cheapest" else prices[0]),
-        highest=money(prices[-1]),
+        lowest=money(cheapest["price"]),
+        prices=money(prices[0]) if prices[0] == prices[-1] else f"between {money(prices[0])} and {money(prices[-1])}",
         count=str(len(product["variants"])),
         available=str(len(available)),
         thing=version(asked_for["options"], noun(product["name"]), plural=is_plural(product["name"])),
-        **{"is": "are" if is_plural(product["name"]) else "is"},
+        **({"is": "are", "comes": "come"} if is_plural(product["name"]) else {"is": "is", "comes": "comes"}),
         price=money(asked_for["price"]),
     )
 
@@ -78,10 +78,10 @@ def answer_about_a_price(service: Service, wish: Wish) -> Steps[None]:
 
 
 def _choices(product: Row) -> str:
-    """Every option with its values: `color (black or white) and size (7, 8 or 9)`."""
+    """Every option with its values, sizes in their order: `color (black or white) and size (7, 8 or 9)`."""
     values: dict[str, list[str]] = {}
     for one in product["variants"]:
         for name, value in one["options"].items():
             if value not in values.setdefault(name, []):
                 values[name].append(value)
-    return listed([f"{name} ({listed(some, last='or')})" for name, some in values.items()])
+    return listed([f"{name} ({listed(sorted(some, key=size_of), last='or')})" for name, some in values.items()])

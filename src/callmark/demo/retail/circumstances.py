@@ -6,6 +6,8 @@ Nobody finds a laptop too tight: each is tied to the products, or to the option,
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from callmark.demo.retail.naming import SIZES
+
 _KINDS: Mapping[str, Sequence[str]] = {
     "worn": ("T-Shirt", "Jeans", "Rain Jacket", "Fleece Jacket", "Winter Hat"),
     "shoes": ("Running Shoes", "Hiking Boots", "Sneakers"),
@@ -77,11 +79,10 @@ _COLOR = (
 )
 _MORE_ROOM = (
     "[I [checked|looked at] what I [store|use] [and it won't be enough|and need more]|a colleague [told|advised|urged] me to [take more|"
-    "get more of it]]."
+    "get more]]."
 )
 _LESS_ROOM = "[I [don't need|would never use] [that much|all of that]|a colleague said I'd [never need|not use] that much]."
-_ORDER = ("S", "M", "L", "XL")
-_SIZES = ("size", "waist")
+_MEASURES = ("size", "waist")
 
 
 def circumstances(wish: Mapping[str, Any]) -> list[str]:
@@ -98,21 +99,21 @@ def circumstances(wish: Mapping[str, Any]) -> list[str]:
     fitting = []
     for name, new in item["changes"].items():
         larger = _is_larger(item["options"].get(name, ""), new)
-        if name in _SIZES and kind in ("worn", "shoes") and larger is not None:
+        if name in _MEASURES and kind in ("worn", "shoes") and larger is not None:
             fitting.append((_LARGER if larger else _SMALLER)[kind == "shoes"] if delivered else _LARGER_YET if larger else _SMALLER_YET)
         elif name == "size" and larger is not None and delivered:
             fitting.append((_LARGER if larger else _SMALLER)[2])
         elif name == "color":
             fitting.append(_COLOR[0 if delivered else 1])
-        elif name in ("memory", "storage") and larger is not None:
+        elif name in ("memory", "storage") and larger is not None and "wanted" in wish["tells"]:
             fitting.append(_MORE_ROOM if larger else _LESS_ROOM)
     return fitting
 
 
 def _is_larger(old: str, new: str) -> bool | None:
     """Whether a size is larger than another; None where that cannot be told."""
-    if old in _ORDER and new in _ORDER:
-        return _ORDER.index(new) > _ORDER.index(old)
+    if old in SIZES and new in SIZES:
+        return SIZES.index(new) > SIZES.index(old)
     numbers = [text.split()[0] for text in (old, new) if text]
     if len(numbers) == 2 and all(number.replace(".", "", 1).isdigit() for number in numbers) and old.split()[1:] == new.split()[1:]:
         return float(numbers[1]) > float(numbers[0])

@@ -5,6 +5,7 @@ What they say depends on the seed, the id of the scenario, the trial, the place 
 sentence is said twice. Who is not understood, or does not understand, says it once more in other words, and then takes their leave.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from random import Random
 from types import TracebackType
@@ -12,17 +13,20 @@ from typing import Any, Self
 
 from callmark.calls.agreement import is_yes
 from callmark.demo.retail.phrasing import key, sentences, tidied
+from callmark.demo.retail.plan_form import plan_of
 from callmark.demo.retail.understanding import Act, acts_of
 from callmark.demo.retail.wish_words import Wish
 from callmark.demo.retail.wording import Plan, Wording
-from callmark.errors import BadInput
 from callmark.simulation.talk import Utterance
 from callmark.types import Case, Message
 
 MOST_TURNS = 40
 _TIMES_TOLD = 2  # that somebody answers the same question about the same wish
 _DRAWS = 24  # ways to say it that are looked at, for one that says nothing again
+_THANKS = re.compile(r"\bthank|\bgrateful|\bappreciate", re.IGNORECASE)
 _RUN = 3  # words in a row that a customer rather does not use twice
+
+_GIVE_UP = "<give up>"
 
 _Way = Callable[[Random], str]
 
@@ -36,13 +40,8 @@ class Customers:
         self._seed = seed
 
     def of(self, case: Case, trial: int) -> "Customer":
-        """The customer of that scenario. One without a plan raises `BadInput`."""
-        plan = case.data.get("plan")
-        if not isinstance(plan, dict) or not plan.get("wishes"):
-            raise BadInput(
-                f"{case.id}: a customer of the retail store needs wishes in `data.plan`.", "Use plans that `callmark synth` makes."
-            )
-        return Customer(plan, f"{self._seed}/{case.id}/{trial}")
+        """The customer of that scenario. One without a plan, or with one that lacks something, raises `BadInput`."""
+        return Customer(plan_of(case), f"{self._seed}/{case.id}/{trial}")
 
     async def __aenter__(self) -> Self:
         return self
@@ -73,7 +72,7 @@ class Customer:
             return self._spoken(self._words.opening)
         acts = acts_of(next((message.text for message in reversed(heard) if message.role == "assistant"), ""))
         if self._turn >= MOST_TURNS:
-            return self._leaving("<give up>")
+            return self._leaving(_GIVE_UP)
         if not acts:
             return self._not_understood()
         if acts[0] in ("done_more", "refuse_more", "declined_more") and self._raised:
@@ -81,7 +80,7 @@ class Customer:
         if acts[0] in ("transferred", "goodbye"):
             return self._leaving("<wait for them>" if acts[0] == "transferred" else "<goodbye>")
         if any(self._times(act) > self._patience(act) for act in acts):
-            return self._leaving("<give up>")
+            return self._leaving(_GIVE_UP)
         ways = [way for act in acts if (way := self._way(act)) is not None]
         if not ways:
             return self._not_understood()
@@ -172,24 +171,25 @@ class Customer:
         """Once they say it in other words; then they give up."""
         self._lost += 1
         if self._lost > 1:
-            return self._leaving("<give up>")
+            return self._leaving(_GIVE_UP)
         self._raised = True
         words, wish = self._words, self._wish
         return self._spoken(lambda chance: f"{words.plain('<not understood>', chance)} {words.raised(wish, chance, how='again')}")
 
     def _leaving(self, phrase: str) -> Utterance:
-        return self._spoken(lambda chance: self._words.plain(phrase, chance), done=True)
+        said = self._spoken(lambda chance: self._words.plain(phrase, chance))
+        return Utterance(said.text, True, gave_up=phrase == _GIVE_UP)
 
-    def _spoken(self, way: _Way, *, done: bool = False, agrees: bool | None = None) -> Utterance:
-        """Of some ways to say it the one that repeats least of what they have said; never a sentence that they have said. `agrees`: whether
-        it has to be a yes (True), must not be one (False), or is no answer to such a question (None).
+    def _spoken(self, way: _Way, *, agrees: bool | None = None) -> Utterance:
+        """Of some ways to say it the one that repeats least of what they have said, and thanks once; never a sentence that they have said.
+        `agrees`: whether it has to be a yes (True), must not be one (False), or is no answer to such a question (None).
         """
         best, least = "", -1
         for number in range(_DRAWS):
             text = tidied(way(Random(f"{self._seed}/{self._turn}/{number}")))
             if agrees is not None and is_yes(text) != agrees:
                 continue
-            repeated = len(_runs(text) & self._runs) + 1000 * self._repeats(text)
+            repeated = len(_runs(text) & self._runs) + max(len(_THANKS.findall(text)) - 1, 0) + 1000 * self._repeats(text)
             if not best or repeated < least:
                 best, least = text, repeated
             if not repeated:
@@ -199,7 +199,7 @@ class Customer:
         self._turn += 1
         self._said.update(map(key, sentences(best)))
         self._runs |= _runs(best)
-        return Utterance(best, done)
+        return Utterance(best, False)
 
     def _repeats(self, text: str) -> int:
         keys = [key(sentence) for sentence in sentences(text)]

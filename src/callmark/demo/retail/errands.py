@@ -85,10 +85,10 @@ def ask_for_payment(service: Service, wish: Wish, act: str, methods: list[Row]) 
     return own_method(service, payment["payment_method_id"])
 
 
-def ask_for_another_payment(service: Service, wish: Wish, why: str) -> Steps[Row | None]:
+def ask_for_another_payment(service: Service, wish: Wish, why: str, act: str = "other_payment") -> Steps[Row | None]:
     """What they take instead of a payment method that cannot be used; None where they leave it."""
     service.forget_what_was_found()
-    answer = yield from service.say(WORDS["other_payment"], why=why)
+    answer = yield from service.say(WORDS[act], why=why)
     other = wish["other_payment"]
     return own_method(service, other["payment_method_id"]) if other and names_payment(answer, other, wish["paid_with"]) else None
 
@@ -235,7 +235,7 @@ def _refund_goes_to(service: Service, wish: Wish, order: Row) -> Steps[Row]:
     payment: Row | None = yield from ask_for_payment(service, wish, "ask_refund_payment", allowed)
     if payment not in allowed:
         why = f"a refund for this order can go only to {listed([method(one) for one in allowed], last='or')}"
-        payment = yield from ask_for_another_payment(service, wish, why)
+        payment = yield from ask_for_another_payment(service, wish, why, "only_payment" if len(allowed) == 1 else "other_payment")
     if payment is None:
         raise GivesUp
     return payment

@@ -5,6 +5,7 @@ It asks for what is missing, looks before it acts, sums up before every write an
 
 from collections.abc import Callable, Mapping
 
+from callmark.calls.strict import scrub
 from callmark.demo.retail import expert_facts, expert_refusals, tools
 from callmark.demo.retail.answers import answer_about_a_price, answer_about_a_product, answer_about_an_order
 from callmark.demo.retail.errands import cancel, change_default_address, change_order_address, change_order_payment, send_back
@@ -13,18 +14,27 @@ from callmark.demo.retail.hearing import EMAIL, says_all
 from callmark.demo.retail.plan_draft import Wish
 from callmark.demo.retail.service import GivesUp, Service, Steps, Turn
 from callmark.demo.retail.swapping import swap
+from callmark.errors import BadInput
+from callmark.models.model import NoReply
 from callmark.simulation.agents import with_ids
 from callmark.simulation.talk import Talk
 from callmark.types import Call, Case, Message
+
+_LONGEST_TOLD = 80  # characters of an answer
 
 
 class Expert:
     """An agent of the simulator. It remembers nothing between turns: a conversation is had again up to where it stands."""
 
     async def reply(self, talk: Talk) -> None:
-        """Everything up to what it says: one call after the other, then the text."""
+        """Everything up to what it says: one call after the other, then the text. Answers that the store would not give, of a server that
+        only has its tools, raise `NoReply`.
+        """
         steps = conversation(talk.case, talk.trial)
-        turn: Turn = next(steps)
+        try:
+            turn: Turn = next(steps)
+        except BadInput as error:
+            raise NoReply(str(error)) from None
         for message in talk.messages:
             if message.role in ("user", "tool"):
                 turn = steps.send(message.text)
@@ -34,7 +44,11 @@ class Expert:
             result = await talk.toolbox.call(call)
             talk.misses += result.missed
             talk.messages.append(Message("tool", result.text, (), call.id, call.name))
-            turn = steps.send(result.text)
+            try:
+                turn = steps.send(result.text)
+            except (LookupError, TypeError, ValueError, AttributeError, RuntimeError):  # whatever is missing in it, or is something else
+                told = scrub(result.text[:_LONGEST_TOLD]) or "nothing"
+                raise NoReply(f"the expert cannot go on with what {call.name} answered: {told}") from None
         talk.messages.append(Message("assistant", turn))
 
 

@@ -144,11 +144,11 @@ DONE = {
     "exchange": (
         "[Done|All set][, {first}|]: the exchange for order {order} is requested, you will get {new_items}. {settled}. An email will "
         "tell you how to send back what you have. <more>",
-        "The exchange is set up, {new_items} for order {order}. {settled}. [Instructions for sending the old one back come by "
-        "email|An email tells you how to send the old one back]. <more>",
+        "The exchange is set up, {new_items} for order {order}. {settled}. [Instructions for sending back what you have come by "
+        "email|An email tells you how to send back what you have]. <more>",
         "I have requested the exchange for {new_items}. {settled}. Please watch your inbox for how to send back what you have. <more>",
-        "That went through: {new_items}, order {order}. {settled}. No new order is needed; an email explains how to send the old one "
-        "back. <more>",
+        "That went through: {new_items}, order {order}. {settled}. No new order is needed; an email explains how to send back what you "
+        "have. <more>",
     ),
     "return": (
         "[Done|All set][, {first}|]: the return of {items} is requested. {refund} goes to {payment}, and an email tells you how to "
@@ -168,9 +168,9 @@ DONE = {
 
 PRODUCT = {
     "options": (
-        "The {product} comes in {options}. Prices go from {lowest} to {highest}. <more>",
-        "You can choose between {options}. A {product} costs between {lowest} and {highest}. <more>",
-        "There is a choice of {options} for the {product}, from {lowest} up to {highest}. <more>",
+        "The {product} {comes} in {options}. The price is {prices}. <more>",
+        "You can choose {options}. The price is {prices}. <more>",
+        "There is a choice of {options} for the {product}, and the price is {prices}. <more>",
     ),
     "count": (
         "There are {count} kinds of {product} in all, {available} of which are available right now. <more>",
@@ -200,12 +200,12 @@ STATUS = {
         "The status of order {order} is “{status}”. <more>",
     ),
     "items": (
-        "In order {order} there is {items}. It came to {total} and is {status}. <more>",
+        "Order {order} has {items}. It came to {total} and is {status}. <more>",
         "Order {order} contains {items}. You paid {total}. <more>",
         "You ordered {items} in {order}, for {total}. It's {status}. <more>",
     ),
     "address": (
-        "Order {order} goes to {address}. It is {status}. <more>",
+        "The address on order {order} is {address}. It is {status}. <more>",
         "The shipping address of {order} is {address}, and its status is “{status}”. <more>",
         "{order} has {address} as its address. It's {status}. <more>",
     ),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from callmark.demo.retail.naming import is_plural, noun, several, version
+from callmark.demo.retail.naming import SIZES, is_plural, noun, several, version
 from callmark.demo.retail.phrasing import listed
 
 SLOWLY, AT_ONCE = "within 5 to 7 business days", "right away"
@@ -24,7 +24,7 @@ def goods(items: Sequence[Row]) -> str:
         if item["name"] in seen:
             counted = f"another pair of {name}" if is_plural(name) else f"another {name}"
         else:
-            counted = name if is_plural(name) else f"{_article(name)} {name}"
+            counted = name if is_plural(name) else with_article(name)
         seen.append(item["name"])
         named.append(f"{counted} ({money(item['price'])})")
     return listed(named)
@@ -42,14 +42,14 @@ def variant(name: str, options: Mapping[str, str]) -> str:
     """A variant with all its options: `a black desk lamp powered by USB and with 800 lumens`."""
     plural = is_plural(name)
     words = version(options, noun(name), plural=plural)
-    return words if plural else f"{_article(words)} {words}"
+    return words if plural else with_article(words)
 
 
 def one_of(name: str, options: Mapping[str, str]) -> str:
     """A variant where it is known of what: `a black one powered by USB and with 800 lumens`, `white ones in size 9`."""
     plural = is_plural(name)
     words = version(options, "ones" if plural else "one", plural=plural)
-    return words if plural or words.startswith("one ") else f"{_article(words)} {words}"
+    return words if plural or words.startswith("one ") else with_article(words)
 
 
 def choice(option: str, value: str) -> str:
@@ -57,6 +57,14 @@ def choice(option: str, value: str) -> str:
     if value not in ("yes", "no", "none"):
         return option
     return f"{option} or not" if option in ("waterproof", "polarized") else f"with or without {option}"
+
+
+def size_of(value: str) -> float:
+    """Where a value stands among others of the same option: by its number, or by how large it is; alike for all that have no order."""
+    number = value.partition(" ")[0]
+    if number.replace(".", "", 1).isdigit():
+        return float(number)
+    return float(SIZES.index(value)) if value in SIZES else 0.0
 
 
 def method(payment: Row) -> str:
@@ -80,6 +88,11 @@ def place(address: Row) -> str:
     """An address in a line, without the country."""
     parts = (address["address1"], address["address2"], address["city"], f"{address['state']} {address['zip']}")
     return ", ".join(part for part in parts if part)
+
+
+def with_article(words: str) -> str:
+    """`a desk lamp`, `an air fryer`."""
+    return f"{_article(words)} {words}"
 
 
 def _article(words: str) -> str:

@@ -64,10 +64,10 @@ REFUSED = {
         "That's a pity, I'm sorry. I have not touched {order}. <more>",
     ),
     "other product": (
-        f"{_SORRY} the {{item}} can be swapped only for another version of the same product, not for a {{other}}. <more>",
-        "I'm sorry, I cannot turn the {item} into a {other}: only the options of the same product can be chosen. <more>",
-        "That is not possible, sorry: the {item} can become another {item}, but not a {other}. <more>",
-        "Unfortunately a {other} is a different product. The {item} can only be swapped for another version of itself. <more>",
+        f"{_SORRY} the {{item}} can be swapped only for another version of the same product, not for {{other}}. <more>",
+        "I'm sorry, I cannot turn the {item} into {other}: only the options of the same product can be chosen. <more>",
+        "That is not possible, sorry: the {item} can become another {item}, but not {other}. <more>",
+        "Unfortunately {other} would be a different product. The {item} can only be swapped for another version of itself. <more>",
     ),
     "gift card": (
         "<fine>. Unfortunately there is no other way then, and order {order} stays as it is. <more>",

@@ -9,7 +9,7 @@ from callmark.demo.retail.phrasing import listed
 _BEFORE = frozenset(
     {"color", "material", "type", "connection", "firmness", "operation", "bag", "wood"}
 )  # options that stand before the noun
-_WORN_SIZES = frozenset({"S", "M", "L", "XL"})
+SIZES = ("S", "M", "L", "XL")  # of what is worn
 _YES_OR_NO = frozenset({"yes", "no", "none"})
 _AS_ADJECTIVE = frozenset({"waterproof", "polarized"})
 _AFTER: Mapping[str, str] = {
@@ -72,7 +72,7 @@ def option(name: str, value: str) -> tuple[str, str]:
     if name in _BEFORE:
         return value, ""
     if name == "size":
-        sized = value in _WORN_SIZES or value.isdigit()
+        sized = value in SIZES or value.isdigit()
         return "", f"in size {value}" if sized else f"in {value}" if any(map(str.isdigit, value)) else f"in {value} size"
     return "", _AFTER.get(name, f"with {article(value)} {{}} {name}").format(value)
 

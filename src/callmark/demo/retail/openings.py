@@ -31,10 +31,10 @@ FRAMES: Mapping[str, str] = {
     "happens next].]",
     "tail@chatty": "[|||||| [you'd be doing me a [huge|big|real] favor|that would [really |]make my day|I'd be ever so grateful].| "
     "[fingers crossed|I hope that's no trouble|I hope it's not too much work]!| [can|could] you [sort|help with|look into] that?]",
-    "want": "[I'd like|I want|I need|I would like|I'm looking|I was hoping|I'm trying|I have|I'm hoping|I'd love|I'm here] to",
-    "ask": "[<want> <my>[, please|, if possible|, if that's okay|||].|<want> <my>.|[can|could|would] you [please |help me |]<vp>?|[is it|"
-    "is it still|would it be|would it still be] possible to <my>?|[I need|I could use] [some|your|a bit of] help to <my>.|[can|could] I "
-    "[still |]<my>?|how do I <my>?|please help me <my>.|what I [want|need|have in mind] is to <my>.]",
+    "want": "[I'd like|I want|I need|I would like|I'm looking|I was hoping|I'm trying|I have|I'm hoping|I'd love] to",
+    "ask": "[<want> <my>[, please|, if possible|, if that's okay|||].|<want> <my>.|[can|could|would] you [[please |]<vp>|help me "
+    "<my>]?|[is it|is it still|would it be|would it still be] possible to <my>?|[I need|I could use] [some|your|a bit of] help to "
+    "<my>.|[can|could] I [still |]<my>?|how do I <my>?|please help me <my>.|what I [want|need|have in mind] is to <my>.]",
     "ask@terse": "[<vp>[, please|, thanks||].|[need|want|would like] to <my>.|[I need|I want|I'd like] to <my>[, please|].|[please|just] "
     "<vp>.|[can|could] you <vp>?|[can|could] I <my>?]",
     "ask@polite": "[[I would be|I'd be] [very |most |]grateful if you could <vp>.|would you be [so kind as|able] to <vp>?|[may|might|"
@@ -44,7 +44,7 @@ FRAMES: Mapping[str, str] = {
     "you <vp>[ or not|]?|how [fast|quickly|soon] can you <vp>?|[all I want|all I need|what I need] is to <my>.]",
     "ask@unsure": "[I think I [want|need|would like] to <my>[, if that's possible|, if that still works|].|I'm not [quite |really |]sure "
     "[how to|whether I can|if I can] <my>.|[do you know|could you tell me] [if|whether] I [can|could] still <my>?|[maybe|perhaps] you "
-    "[can|could] [help me |]<vp>?|[would|might] it [perhaps |]be possible to <my>?|I was wondering [if|whether] I could [maybe |still |"
+    "[can|could] [help me <my>|<vp>]?|[would|might] it [perhaps |]be possible to <my>?|I was wondering [if|whether] I could [maybe |still |"
     "]<my>.]",
     "ask@chatty": "[I was [hoping|thinking|wondering if] you [could|might] <vp>[, you see|].|I'd [love|really like|be so glad] to <my>.|"
     "do you think you [could|can] <vp>[ for me|]?|[what|all] I'd [like|love] is to <my>.|[any chance|is there any chance] I can <my>?|"
@@ -73,8 +73,8 @@ QUESTION_FRAMES: Mapping[str, str] = {  # instead of those above, where somethin
     "tail@impatient": "[||||| [quickly|today|right away], please.| I can't wait long.]",
     "tail@unsure": "",
     "tail@chatty": "[||||| [I'd be ever so grateful|that would really help].]",
-    "ask": "[<direct>|<direct>|[can|could|would] you tell me <wh>?|[I'd like|I want|I need|I was hoping] to [know|find out] <wh>.|[do you "
-    "know|can you see|could you check] <wh>?|I'm [trying to find out|wondering] <wh>.]",
+    "ask": "[<direct>|<direct>|[can|could|would] you tell me <wh>?|[[I'd like|I want|I need] to know|I was hoping to find out] <wh>.|[do "
+    "you know|can you see|could you check] <wh>?|I'm [trying to find out|wondering] <wh>.]",
     "ask@terse": "[<direct>|<direct>|[need|want] to know <wh>.|tell me <wh>, please.]",
     "ask@polite": "[[could|would] you [kindly |please |]tell me <wh>?|[may|might] I ask <wh>?|I would [very much |]like to know <wh>, if "
     "you don't mind.|would you be so kind as to tell me <wh>?|I'd be grateful to know <wh>.]",
@@ -103,5 +103,5 @@ PERSONAL_FRAMES: Mapping[str, str] = {  # where it is the customer who does it, 
 NO_WISH = (  # the opening of somebody who does not say yet what they want
     "<hello> [I [need|could use|would like] [some |a little |a bit of |]help with [an order|one of my orders|my account|something I "
     "bought].|there's [something|a thing] I'd like to [sort out|have sorted|get done].|I have [a request|a question|something to ask] "
-    "about [my account|an order|something on my account].|[can|could] you help me with [something|an order of mine|my account]?]"
+    "about [my account|an order|one of my orders].|[can|could] you help me with [something|an order of mine|my account]?]"
 )

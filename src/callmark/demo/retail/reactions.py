@@ -18,19 +18,19 @@ YES: Mapping[str, str] = {  # what is to be done, after `please`, by kind of wis
 
 PARTS: Mapping[str, str] = {
     "do": "[do that|do it]",
-    "yes": "[[yes|yep|yeah|yes, please|correct|exactly|absolutely|definitely|confirmed|yes, confirmed|yes, that's right|yes, that's "
+    "yes": "[[yes|yep|yeah|yes, indeed|correct|exactly|absolutely|definitely|confirmed|yes, confirmed|yes, that's right|yes, that's "
     "correct], [please |][go ahead|do that|do it|proceed|<do>|<do>|<do>][, thanks|, thank you| then| now|]|yes, [that's|this is|that "
-    "sounds] [exactly |just |]what I [want|need|had in mind|meant|asked for], [go ahead|please do|so please <do>|please <do>]|yes, "
+    "sounds like] [exactly |just |]what I [want|need|had in mind|meant|asked for], [go ahead|please do|so please <do>|please <do>]|yes, "
     "[everything|all of that|it all|that] [is right|looks right|is correct|sounds right|looks good|checks out][. please <do>|, please "
     "<do>|, go ahead|. go ahead|]|[that's right|that's correct|all correct], please [<do>|go ahead|do that]|[please go ahead|go ahead][ "
     "and <do>|, I'm happy with that|, that's [right|fine] for me|]].",
     "yes@terse": "[yes|yep|yes, go ahead|go ahead|confirmed|correct|yes, do it|yes, <do>|right, go ahead|yes, correct|OK, go ahead|yes, "
     "proceed|do it].",
-    "yes@polite": "[[yes|yes, please|certainly|yes, indeed|absolutely|by all means], [please |kindly |][<do>|go ahead|proceed|do so][, "
+    "yes@polite": "[[yes|yes, of course|certainly|yes, indeed|absolutely|by all means], [please |kindly |][<do>|go ahead|proceed|do so][, "
     "thank you|, if you would||]|yes, [that is|this is] [quite |perfectly |exactly |]right, [please <do>|please go ahead|thank you]|[yes, "
     "I confirm|I confirm|yes, I agree][, please <do>|, please go ahead|. thank you for checking|, and thank you|]|yes, I would [like|be "
     "glad for] you to <do>].",
-    "yes@chatty": "[[yes please|yes|oh yes|absolutely|yes, definitely|yes, lovely], [let's do that|please <do>|go for it|that's perfect, "
+    "yes@chatty": "[[oh yes, yes|yes|oh yes|absolutely|yes, definitely|yes, lovely], [let's do that|please <do>|go for it|that's perfect, "
     "go ahead|that's the one, please <do>][! you're a star|! how exciting|, and thanks for checking|, my [partner|mother|sister] will be "
     "pleased|, what a relief|! wonderful|]|yes, you've got [it|all of it|everything] [exactly |]right, [so please <do>|go ahead]|yes, "
     "[sounds like a plan|sounds wonderful|that's how I want it], please <do>]!",

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 
 PARTS: Mapping[str, str] = {
-    "sure": "[|||sure, |of course, |yes, |okay, |certainly, |no problem, |right, |gladly, |here you go: ]",
+    "sure": "[|||sure, |of course, |okay, |certainly, |no problem, |right, |gladly, |here you go: ]",
     "sure@terse": "",
-    "sure@polite": "[||of course, |certainly, |with pleasure, |by all means, |yes, certainly: |thank you, ]",
-    "sure@impatient": "[|||fine, |okay, |yes, |right, ]",
+    "sure@polite": "[||of course, |certainly, |with pleasure, |by all means, |thank you, ]",
+    "sure@impatient": "[|||fine, |okay, |right, ]",
     "sure@unsure": "[||um, |let me see... |okay, |hmm, ]",
-    "sure@chatty": "[|oh sure, |of course! |sure thing, |absolutely, |yes, let me see: |ah yes, |here goes: |no problem at all, ]",
+    "sure@chatty": "[|oh sure, |of course! |sure thing, |let me see: |ah, |here goes: |no problem at all, ]",
     "small": "",
     "small@chatty": "[||||| [I hope that's right|my memory isn't what it was|I had to look that up|took me a moment to find|the cat "
     "nearly sat on the keyboard|I've got it written down here|my tea is getting cold|the dog is barking, sorry]!||]",

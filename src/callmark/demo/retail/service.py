@@ -15,6 +15,7 @@ from callmark.demo.retail.expert_words import PARTS, WORDS
 from callmark.demo.retail.hearing import ORDER
 from callmark.demo.retail.phrasing import Grammar
 from callmark.demo.retail.plan_draft import Wish
+from callmark.demo.retail.plan_form import plan_of
 from callmark.demo.retail.records import Row
 from callmark.types import Call, Case
 
@@ -34,7 +35,7 @@ class Service:
     """What the expert knows in one conversation. `since`: what the customer said since they named the wish that is dealt with."""
 
     def __init__(self, case: Case, trial: int) -> None:
-        self.plan: Row = case.data["plan"]
+        self.plan: Row = plan_of(case)
         self.user: Row = {}
         self.orders: dict[str, Row] = {}  # as they were last seen
         self.products: dict[str, Row] = {}

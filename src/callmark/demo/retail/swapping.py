@@ -12,13 +12,13 @@ from callmark.demo.retail.errands import (
     sum_up,
     why_not,
 )
-from callmark.demo.retail.expert_naming import choice, method, money, one_of, variant
+from callmark.demo.retail.expert_naming import choice, method, money, one_of, variant, with_article
 from callmark.demo.retail.expert_words import WORDS
 from callmark.demo.retail.hearing import names_options, says
 from callmark.demo.retail.naming import is_plural, noun, version
 from callmark.demo.retail.phrasing import listed
 from callmark.demo.retail.plan_draft import Wish, difference, swap_sum
-from callmark.demo.retail.records import Row, offered, paid_with
+from callmark.demo.retail.records import Row, changes_between, offered, paid_with
 from callmark.demo.retail.service import Service, Steps
 
 _TOOLS = {"exchange": tools.EXCHANGE_ITEMS, "order items": tools.MODIFY_ORDER_ITEMS}
@@ -34,7 +34,7 @@ def swap(service: Service, wish: Wish) -> Steps[None]:
     yield from ask_for_items(service, wish, order)
     yield from _ask_what_is_wanted(service, wish)
     if wish["other_product"]:
-        item, other = noun(wish["items"][0]["name"]), noun(wish["other_product"])
+        item, other = noun(wish["items"][0]["name"]), with_article(noun(wish["other_product"]))
         yield from refuse(service, wish, order, "other product", item=item, other=other)
         return
     items = yield from _available(service, wish)
@@ -58,7 +58,7 @@ def swap(service: Service, wish: Wish) -> Steps[None]:
         heard = yield from sum_up(service, wish, **values)
         if is_yes(heard):
             break
-        if not later or not names_options(heard, _news(items[0], later)):
+        if not later or not names_options(heard, changes_between(items[0]["new_options"], later["new_options"])):
             yield from leave_it(service)
             return
         items, later = [items[0] | later], None
@@ -104,7 +104,7 @@ def _available(service: Service, wish: Wish) -> Steps[list[Row]]:
             **{"is": "are" if is_plural(item["name"]) else "is"},
         )
         other = wish["alternative"]
-        if not other or not names_options(heard, other["changes"]):
+        if not other or not names_options(heard, changes_between(item["new_options"], other["new_options"])):
             return []
         items.append(item | other)
     return items
@@ -123,11 +123,6 @@ def _paid_by(service: Service, wish: Wish, items: list[Row]) -> Steps[Row | None
         why = f"there is only {money(payment['balance'])} on your gift card, {too_much}"
         payment = yield from ask_for_another_payment(service, wish, why)
     return payment
-
-
-def _news(item: Row, later: Row) -> dict[str, str]:
-    """What of it is new to what was wanted before."""
-    return {name: value for name, value in later["new_options"].items() if item["new_options"][name] != value}
 
 
 def _changes(wish: Wish, items: list[Row]) -> str:

@@ -25,8 +25,9 @@ def parts_of(wish: Wish, chance: Random) -> Sequence[Mapping[str, str]]:
     if kind in ACTIONS:
         phrases = ACTIONS[kind]
         which = " wanted" if "wanted" in tells else " part" if kind == "cancel" and wish["items"] else ""
-        vp, mine = phrases[f"vp{which}"], phrases.get(f"mine{which}", "<vp>")
-        return [{"vp": vp, "my": f"[<vp>|{mine}]", "why": _why(wish, chance), "do": reactions.YES[kind]}]
+        vp = phrases[f"vp{which}"]
+        yours, mine = (f"[{vp}|{phrases[own]}]" if own in phrases else vp for own in (f"yours{which}", f"mine{which}"))
+        return [{"vp": yours, "my": mine, "why": _why(wish, chance), "do": reactions.YES[kind]}]
     if kind in QUESTIONS:
         question = QUESTIONS[wish["question"]]
         which = " wanted" if "wanted" in tells and "wh wanted" in question else ""

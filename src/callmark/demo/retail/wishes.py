@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 ACTIONS: Mapping[str, Mapping[str, str]] = {
     "cancel": {
-        "vp": "[[cancel|undo|withdraw] {order}|call {order} off|stop {order}[ before it ships| from going out|]|cancel {order}[ for me|]]",
+        "vp": "[[cancel|undo|withdraw] {order}|call {order} off|stop {order}[ before it ships| from going out|]|cancel {order}]",
         "mine": "[get|have] {order} [cancelled|called off|stopped]",
         "vp part": "[[take|leave] {goods} out of {order}|[cancel|drop|remove|strike] [only |just |]{goods} [in|from] {order}|[cancel|"
         "drop] {goods} but keep the rest of {order}]",
@@ -42,14 +42,14 @@ ACTIONS: Mapping[str, Mapping[str, str]] = {
         "my glasses|]|I've [changed my mind|had second thoughts|been thinking again] about what I [picked|chose|put in the cart]|<who> "
         "[talked me out of|pointed out a better choice than|shook their head at] what I picked|{itis} meant as a [gift|present|birthday "
         "present|surprise], and I [got the details wrong|picked badly|guessed wrong]|{itis} not [quite |really |]what I [had in mind|"
-        "meant to order|was after]|I ordered [half asleep|in a rush|from the train|late at night|on my phone|over lunch][ and got it "
-        "wrong| and mixed things up|]].",
+        "meant to order|was after]|I ordered [half asleep|in a rush|from the train|late at night|on my phone|over lunch] and [got it "
+        "wrong|mixed things up]].",
     },
     "order payment": {
         "vp": "[[change|switch|update] [the payment on|the payment method for|the payment method on|the payment of] {order}|[put {order} "
         "on|move {order} to] [another|a different] payment method]",
         "mine": "[pay for {order} [differently|in another way|with something else]|use [another|a different] payment method for {order}|"
-        "[change|switch] [how|what] I pay for {order}[ with|]]",
+        "[change|switch] [how I pay for {order}|what I pay for {order} with]]",
         "why": "[I [used|picked|chose] the wrong [one|payment method|way to pay][ at checkout| by accident| when I ordered|]|what I used "
         "is [nearly at its limit|shared with my partner|meant for work|meant for other things|for business only]|I'm trying to keep [my "
         "budget|my accounts|my spending] [tidy|in order|apart]|my [bank|partner|accountant] [asked me to|would prefer that I] [use "
@@ -66,9 +66,10 @@ ACTIONS: Mapping[str, Mapping[str, str]] = {
         "renovation] we live [elsewhere|somewhere new|at another place]].",
     },
     "return": {
-        "vp": "[refund {goods}|[arrange|set up|start] a return for {goods}|[arrange|set up|start] the return of {goods}|take {goods} back]",
-        "mine": "[return {goods}|send {goods} back|return {goods}|bring {goods} back][ for a refund| and get my money back||]|[get a refund "
-        "for|get my money back for] {goods}|have you take {goods} back",
+        "vp": "[arrange|set up|start] [a return for|the return of] {goods}",
+        "yours": "[refund {goods}|take {goods} back]",
+        "mine": "[return {goods}|send {goods} back|return {goods}|bring {goods} back][ for a refund| and get my money back||]|[get a "
+        "refund for|get my money back for] {goods}|have you take {goods} back",
         "why": "[<who> [gave me|had already bought me|surprised me with] {one}[ last week| just now| out of the blue|]|{itwas} meant for "
         "a [birthday|party|trip|visit|holiday] that [was called off|fell through|isn't happening]|I [have no use for|can't use|never use|"
         "hardly use] {it}|{itis} not [quite |really |]what I [expected|had in mind|imagined|was hoping for]|{itis} still in the box, "
@@ -184,7 +185,7 @@ OTHERS: Mapping[str, Mapping[str, str]] = {
         "[chats like this|automatic answers] [never work for me|don't get me anywhere]].",
     },
     "beyond scope": {
-        "vp": "[get|have|find] [help|some help|an answer|some advice] [about|with|on] {topic}",
+        "vp": "[get [some |]help with|get an answer about|get some advice on] {topic}",
         "why": "[I [couldn't|could not] [find|see] [anything|a button|a form] [for it|for that|about it] on [the website|your site]|"
         "[somebody|a friend|a colleague] [said|told me] you [might be able to help|would know]|I [thought|figured] I'd [just |]ask].",
     },

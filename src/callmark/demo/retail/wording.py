@@ -11,6 +11,7 @@ from typing import Any, Literal
 from callmark.demo.retail import openings, reactions, replies
 from callmark.demo.retail.naming import all_called, in_place_of, noun, wanted, way_to_pay, written_address
 from callmark.demo.retail.phrasing import Grammar, listed
+from callmark.demo.retail.records import changes_between
 from callmark.demo.retail.wish_words import Wish, agreeing, another, paid_before, parts_of, reason_of, statement_of, told_by, why_first
 
 Plan = Mapping[str, Any]
@@ -83,10 +84,10 @@ class Wording:
         return self._say("<sure><wanted>", chance, {"wanted": wanted(wish["items"], chance)})
 
     def alternative(self, wish: Wish, chance: Random) -> str:
-        """What they take of what there is; or that they leave it."""
+        """What they take of what there is, by what tells it from what is sold out; or that they leave it."""
         if not wish["alternative"]:
             return self.plain("<leave it>", chance)
-        return self._say("<alternative>", chance, {"wanted": wanted([{**wish["items"][0], **wish["alternative"]}], chance)})
+        return self._say("<alternative>", chance, {"wanted": _instead(wish["items"][0], wish["alternative"], chance)})
 
     def payment(self, wish: Wish, chance: Random) -> str:
         """What they pay with, or where their money goes back to."""
@@ -124,9 +125,7 @@ class Wording:
         if "payment" in thought:
             return self._say("<rethink payment>", chance, {"payment": way_to_pay(thought["payment"], chance)})
         if "wanted" in thought:
-            item, now = wish["items"][0], thought["wanted"]["new_options"]
-            changes = {name: value for name, value in now.items() if item["new_options"].get(name) != value}
-            return self._say("<rethink wanted>", chance, {"wanted": wanted([{**item, "changes": changes}], chance)})
+            return self._say("<rethink wanted>", chance, {"wanted": _instead(wish["items"][0], thought["wanted"], chance)})
         added, left = (listed([f"the {noun(one)}" for one in thought[name]]) for name in ("added", "left_out"))
         phrase = "<rethink both>" if added and left else "<rethink added>" if added else "<rethink left out>"
         return self._say(phrase, chance, {"added": added, "left": left, "goods": all_called(thought["items"], chance)})
@@ -150,3 +149,8 @@ class Wording:
 
     def _grammar(self, wish: Wish | None, chance: Random) -> Grammar:
         return Grammar(openings.FRAMES, replies.PARTS, reactions.PARTS, *(parts_of(wish, chance) if wish else ()))
+
+
+def _instead(item: Mapping[str, Any], other: Mapping[str, Any], chance: Random) -> str:
+    """Another version than the one that they wanted at first, by what is different."""
+    return wanted([{**item, "changes": changes_between(item["new_options"], other["new_options"])}], chance)

@@ -12,7 +12,7 @@ from callmark.demo.retail.expert import Expert
 from callmark.demo.retail.plans import BRANCHES, plans
 from callmark.demo.retail.records import Records, read_records
 from callmark.demo.retail.store import Store
-from callmark.simulation.talk import Agent, User
+from callmark.simulation.talk import Agent, State, User
 from callmark.types import Case
 
 _OWN = files("callmark.demo.retail")
@@ -52,6 +52,15 @@ class StoreWorld:
 
     def user(self, seed: int) -> User:
         return Customers(seed)
+
+
+def is_store_state(state: State | None) -> bool:
+    """Whether a server's state is the one that plans are made of, or may be: None is what a server does not tell."""
+    store = Store()
+    try:
+        return state is None or state == store.state()
+    finally:
+        store.close()
 
 
 def store_world() -> StoreWorld:

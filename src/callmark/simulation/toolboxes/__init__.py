@@ -3,6 +3,7 @@
 mcp:COMMAND …     a server over standard input and output       mcp:http://host:port/mcp     one over HTTP
 python:module     the public functions of a module              python:module:name,name      some of them, or a class
 recorded:FILE     results that were recorded in a dataset of conversations
+openapi:FILE      the operations of an OpenAPI 3 file, with results that are made up from the schemas of their answers
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from callmark.wording import nearest
 __all__ = ["EXAMPLES", "ListedTools", "open_tools"]
 
 PATIENCE = 30.0  # seconds that a call may take
-EXAMPLES = {"mcp": "mcp:'python server.py'", "python": "python:my_tools", "recorded": "recorded:train.jsonl"}
+EXAMPLES = {"mcp": "mcp:'python server.py'", "python": "python:my_tools", "recorded": "recorded:train.jsonl", "openapi": "openapi:api.yaml"}
 _HINT = f"Tools are named {', '.join(EXAMPLES.values())} or mcp:http://localhost:8000/mcp."
 
 
@@ -54,6 +55,10 @@ def _opened(spec: str, timeout: float, keys: Keys) -> ListedTools:
                 from callmark.simulation.toolboxes.recorded import RecordedTools
 
                 return RecordedTools(rest)
+            case "openapi":
+                from callmark.simulation.toolboxes.made_up import MadeUpTools
+
+                return MadeUpTools(rest)
     except BadInput as error:  # what a module raised while it was imported may have a key in it
         raise BadInput(keys.hide(str(error)), keys.hide(error.hint)) from None
     if kind in ("http", "https"):

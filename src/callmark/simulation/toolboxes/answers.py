@@ -3,6 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+from msgspec import Raw
+
 from callmark.calls.strict import NotStrict, parse, scrub
 from callmark.models.model import NoReply
 from callmark.simulation.talk import Result, State
@@ -10,6 +13,8 @@ from callmark.types import Call
 from callmark.wording import nearest
 
 MOST_TOLD = 1 << 20  # bytes of a result that an agent is told
+_MOST_ROWS = 100_000  # that are remembered
+_decode_tables = msgspec.json.Decoder(dict[str, dict[str, Raw]]).decode
 
 
 def refused(call: Call, names: Iterable[str]) -> Result | None:
@@ -31,14 +36,41 @@ def told(text: str, *, is_error: bool = False) -> Result:
     return Result(text, is_error)
 
 
-def read_state(text: str, *, whose: str) -> State:
-    """The state in a JSON text, `{table: {key: {column: value}}}`; anything else raises `NoReply`."""
-    try:
-        value: Any = parse(text)
-    except NotStrict as problem:
-        raise NoReply(f"the state of {whose} cannot be read: {problem}") from None
-    tables = value.values() if isinstance(value, dict) else [None]
-    if not all(isinstance(rows, dict) and all(isinstance(row, dict) for row in rows.values()) for rows in tables):
-        raise NoReply(f"the state of {whose} is not made of tables, rows by their key, and columns: {{table: {{key: {{column: value}}}}}}")
-    state: State = value
-    return state
+class StateReader:
+    """Reads the states of one source of tools, which are large and nearly the same every time: a row whose JSON was read before is the very
+    same row, so that two states are compared by looking at what is not.
+    """
+
+    def __init__(self, whose: str) -> None:
+        self._whose = whose
+        self._rows: dict[bytes, dict[str, Any]] = {}
+
+    def read(self, text: str) -> State:
+        """The state in a JSON text, `{table: {key: {column: value}}}`; anything else raises `NoReply`."""
+        if len(self._rows) > _MOST_ROWS:
+            self._rows.clear()
+        try:
+            tables = _decode_tables(text)
+        except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+            self._parsed(text)
+            raise self._of_another_form() from None
+        return {table: {key: self._row(bytes(row)) for key, row in rows.items()} for table, rows in tables.items()}
+
+    def _row(self, text: bytes) -> dict[str, Any]:
+        row = self._rows.get(text)
+        if row is None:
+            found = self._parsed(text)
+            if not isinstance(found, dict):
+                raise self._of_another_form()
+            row = self._rows[text] = found
+        return row
+
+    def _parsed(self, text: str | bytes) -> Any:
+        try:
+            return parse(text)
+        except NotStrict as problem:
+            raise NoReply(f"the state of {self._whose} cannot be read: {problem}") from None
+
+    def _of_another_form(self) -> NoReply:
+        form = "tables, rows by their key, and columns: {table: {key: {column: value}}}"
+        return NoReply(f"the state of {self._whose} is not made of {form}")

@@ -24,7 +24,7 @@ from callmark.models.replies import kind_of
 from callmark.models.threads import Outcome
 from callmark.models.user_code import UserCode, described, imported_module
 from callmark.simulation.talk import Result, State, Toolbox
-from callmark.simulation.toolboxes.answers import read_state, refused, told
+from callmark.simulation.toolboxes.answers import StateReader, refused, told
 from callmark.simulation.toolboxes.signatures import Signature
 from callmark.types import Call, Tool
 from callmark.wording import nearest
@@ -126,7 +126,7 @@ class _FunctionToolbox:
         value, error = await self._source.run(function, _STATE)
         if error is not None:
             raise NoReply(f"{_STATE} of {self._source.label} raised {described(error)}")
-        return None if value is None else read_state(dump(value), whose=self._source.label)
+        return None if value is None else StateReader(self._source.label).read(dump(value))
 
 
 def _functions(made: Any) -> Iterator[tuple[str, Function]]:

@@ -2,13 +2,13 @@
 
 A conversation has a process of its own, or over HTTP a session of its own, unless the server says that it keeps conversations apart by
 itself: by the extension `dev.callmark/conversations`, or the same key among its experimental capabilities. Then one serves them all, and
-every request says in its `_meta` whose it is. What the tools work on is the resource `state://current`, where a server has that:
-JSON, `{table: {key: {column: value}}}`.
+every request says in its `_meta` whose it is, and all of them begin in the same state, which is looked at once. What the tools work on is
+the resource `state://current`, where a server has that: JSON, `{table: {key: {column: value}}}`.
 """
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -18,7 +18,7 @@ from callmark.errors import BadInput
 from callmark.models.keys import Keys
 from callmark.models.model import NoReply
 from callmark.simulation.talk import Result, State, Toolbox
-from callmark.simulation.toolboxes.answers import read_state, refused, told
+from callmark.simulation.toolboxes.answers import StateReader, refused, told
 from callmark.simulation.toolboxes.connection import Connection, Server, read_server
 from callmark.types import Call, Tool
 from callmark.wording import counted
@@ -47,10 +47,12 @@ class McpTools:
         self._mode = "auto"
         self.has_state = self._is_shared = False
         self._kept: Connection | None = None  # the shared one, or one that nobody has used yet
-        self._connecting, self._starting = asyncio.Lock(), asyncio.Semaphore(_AT_A_TIME)
+        self._first: State | None = None  # what every conversation of the shared one begins with
+        self._connecting, self._looking, self._starting = asyncio.Lock(), asyncio.Lock(), asyncio.Semaphore(_AT_A_TIME)
         self._barren = 0  # starts in a row that came to nothing
         self._failure = ""  # why the last of them did
         self.label = f"mcp:{self._server.name}"
+        self.states = StateReader(self.label)
         self.tools: tuple[Tool, ...] = ()
 
     @asynccontextmanager
@@ -68,8 +70,8 @@ class McpTools:
                 await kept.close()
 
     async def __aenter__(self) -> Self:
-        self._barren = 0
-        self._connecting, self._starting = asyncio.Lock(), asyncio.Semaphore(_AT_A_TIME)
+        self._barren, self._first = 0, None
+        self._connecting, self._looking, self._starting = asyncio.Lock(), asyncio.Lock(), asyncio.Semaphore(_AT_A_TIME)
         try:
             await self._probe()
         except NoReply as error:
@@ -123,7 +125,15 @@ class McpTools:
                 if connection is not None:
                     await connection.close()
                 self._kept = connection = await self._started()
+                self._first = None
             return connection
+
+    async def first_state(self, look: Callable[[], Awaitable[State]]) -> State:
+        """The state that every conversation begins with; whoever comes first looks."""
+        async with self._looking:
+            if self._first is None:
+                self._first = await look()
+            return self._first
 
     async def _started(self) -> Connection:
         if self._barren >= MOST_STARTS:
@@ -145,9 +155,9 @@ class _McpToolbox:
     def __init__(self, source: McpTools, connection: Connection, conversation: str | None = None) -> None:
         self.tools = source.tools
         self._names = [tool.name for tool in source.tools]
-        self._label = source.label
-        self._has_state = source.has_state
+        self._source = source
         self._keys = source.keys
+        self._is_used = False
         self._connection = connection
         self._meta: Any = None if conversation is None else {CONVERSATION: conversation}
 
@@ -160,6 +170,7 @@ class _McpToolbox:
         async def request(client: "Client") -> "CallToolResult":
             return await client.call_tool(call.name, call.arguments, meta=self._meta)
 
+        self._is_used = True
         try:
             result = await self._connection.ask(call.name, request)
         except MCPError as error:
@@ -170,10 +181,14 @@ class _McpToolbox:
         return self._told(text, is_error=bool(result.is_error))
 
     async def state(self) -> State | None:
-        from mcp.shared.exceptions import MCPError
-
-        if not self._has_state:
+        if not self._source.has_state:
             return None
+        if self._meta is not None and not self._is_used:
+            return await self._source.first_state(self._looked_at)
+        return await self._looked_at()
+
+    async def _looked_at(self) -> State:
+        from mcp.shared.exceptions import MCPError
 
         async def request(client: "Client") -> str:
             found = await client.read_resource(STATE, meta=self._meta, cache_mode="bypass")
@@ -182,8 +197,8 @@ class _McpToolbox:
         try:
             text = await self._connection.ask(STATE, request)
         except MCPError as error:
-            raise NoReply(f"{self._label} does not tell its state: {self._keys.hide(str(error))}") from None
-        return read_state(text, whose=self._label)
+            raise NoReply(f"{self._source.label} does not tell its state: {self._keys.hide(str(error))}") from None
+        return self._source.states.read(text)
 
     def _told(self, text: str, *, is_error: bool) -> Result:
         return told(self._keys.hide_bytes(text.encode("utf-8", "backslashreplace")).decode(), is_error=is_error)

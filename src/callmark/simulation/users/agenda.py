@@ -18,7 +18,7 @@ from callmark.simulation.users.matters import Matter
 from callmark.simulation.users.phrases import IDENTIFIER
 from callmark.simulation.users.read_back import is_said, wrong_in
 from callmark.simulation.users.sentences import LONGEST
-from callmark.simulation.users.tasks import Slot, Task, closing_of, style_of, tasks_of, written
+from callmark.simulation.users.tasks import Slot, Task, data_of, tasks_of, written
 from callmark.simulation.users.understanding import Heard, understand
 from callmark.simulation.users.wording import Voice, facts
 from callmark.types import Case, Message
@@ -42,9 +42,10 @@ class AgendaUser:
 
     def of(self, case: Case, trial: int) -> "Person":
         """The person of that scenario. Data that cannot be used raises `BadInput`."""
-        style = self._style or style_of(case)
+        given = data_of(case)
+        style = self._style or given.style
         chance = Random(f"{self._seed} agenda {style} {trial} {scrub(case.id)}")
-        return Person(tasks_of(case), Voice(style, chance), closing_of(case))
+        return Person(tasks_of(case), Voice(style, chance), given.closing.strip())
 
     async def __aenter__(self) -> Self:
         return self

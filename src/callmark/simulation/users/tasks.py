@@ -4,20 +4,16 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from callmark.calls.matchers import has_matcher, is_matcher
-from callmark.calls.messages import field_problem
 from callmark.calls.schema import properties
 from callmark.calls.values import agrees
 from callmark.errors import BadInput
-from callmark.formats.scenarios import STYLES
+from callmark.formats.scenarios import TaskData, UserData, read_data
 from callmark.simulation.users.concepts import Concept, concept_of, name_words
 from callmark.types import Call, Case, Tool
-from callmark.wording import nearest
 
-_KEYS = ("goal", "opening", "slots", "says", "changes", "words")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _PLUGIN = re.compile(r"[-.:/]|__")  # between a plugin's name and its function's
 _DULL = re.compile(
@@ -71,45 +67,21 @@ class Task(Struct, frozen=True):
         return _UPDATING.search(self.goal.casefold()) is not None
 
 
-class _Given(Struct):
-    goal: str = ""
-    opening: str = ""
-    slots: dict[str, Any] = {}
-    says: dict[str, str] = {}
-    changes: dict[str, Any] = {}
-    words: list[str] = []
+def data_of(case: Case) -> UserData:
+    """What the user of a scenario goes by. Data that cannot be used raises `BadInput` that names the scenario and the field."""
+    try:
+        return read_data(case.data)
+    except BadInput as error:
+        raise BadInput(f"{case.place} ({case.id}): {error}" if case.place else f"{case.id}: {error}", error.hint) from None
 
 
 def tasks_of(case: Case) -> tuple[Task, ...]:
     """What the user of a scenario wants, in order; at least one thing.
 
-    From `data.tasks`; without any, one of each expected call that has arguments; without those, what the description says. Data that cannot
-    be used raises `BadInput` with the place in it.
+    From `data.tasks`; without any, one of each expected call that has arguments; without those, what the description says.
     """
-    given = case.data.get("tasks")
-    if given is None:
-        return _from_calls(case)
-    if not isinstance(given, list) or not given:
-        raise BadInput(f"{_where(case)}: data.tasks is {_shown(given)}, a list with at least one task was expected")
-    return tuple([_from_data(item, case, f"{_where(case)}: data.tasks[{index}]") for index, item in enumerate(given)])
-
-
-def style_of(case: Case) -> str:
-    """How the user of a scenario talks; `plain` where it does not say."""
-    given = case.data.get("style", "plain")
-    if given not in STYLES:
-        raise BadInput(
-            f"{_where(case)}: data.style is {_shown(given)}, {', '.join(STYLES)} were expected{nearest(str(given)[:99], STYLES)}"
-        )
-    return str(given)
-
-
-def closing_of(case: Case) -> str:
-    """How they take their leave, where the scenario says so."""
-    given = case.data.get("closing", "")
-    if not isinstance(given, str):
-        raise BadInput(f"{_where(case)}: data.closing is {_shown(given)}, a text was expected")
-    return given.strip()
+    given = data_of(case).tasks
+    return _from_calls(case) if given is None else tuple([_from_data(task, case) for task in given])
 
 
 def written(value: Any) -> str:
@@ -129,22 +101,7 @@ def written(value: Any) -> str:
     return str(value).strip()
 
 
-def _from_data(item: Any, case: Case, where: str) -> Task:
-    if not isinstance(item, dict):
-        raise BadInput(f"{where} is {_shown(item)}, an object was expected")
-    for key in item:
-        if key not in _KEYS:
-            raise BadInput(f"{where}: there is no key called {key!r}{nearest(key, _KEYS)}", f"The keys are {', '.join(_KEYS)}.")
-    try:
-        given = msgspec.convert(item, _Given)
-    except msgspec.ValidationError as error:
-        raise BadInput(f"{where}: {field_problem(str(error))}") from None
-    for field, values in (("says", given.says), ("changes", given.changes)):
-        for name in values:
-            if name not in given.slots:
-                raise BadInput(f"{where}.{field}: there is no slot called {name!r}{nearest(name, given.slots)}")
-    if not (given.goal or given.opening or given.slots):
-        raise BadInput(f"{where} has no goal, no opening and no slots: nothing says what is wanted")
+def _from_data(given: TaskData, case: Case) -> Task:
     goal = given.goal.strip() or (case.description.strip().rstrip(".") if not given.opening else "get that done") or "get that done"
     slots = {name: value for name, value in given.slots.items() if value is not None}
     return Task(
@@ -218,11 +175,3 @@ def _slot(name: str, value: Any, says: str, case: Case, tool: Tool | None = None
             others += [str(one) for one in listed[:50]] if isinstance(listed, list) else []
     concept = concept_of(name)
     return Slot(name, value, says.strip(), concept, tuple(dict.fromkeys(others)) or (concept.values if concept else ()), described)
-
-
-def _where(case: Case) -> str:
-    return f"{case.place} ({case.id})" if case.place else case.id
-
-
-def _shown(value: Any) -> str:
-    return repr(value)[:80]

@@ -1,0 +1,122 @@
+"""Scenarios out of templates and tables, for `callmark synth --scenarios-only`: the files, and what is said of it."""
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from callmark.calls.yaml_text import read_yaml
+from callmark.cli.reading import refuse_same_file
+from callmark.errors import BadInput
+from callmark.wording import counted
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+TEMPLATES, TABLES = "scenarios.yaml", "tables"
+_TYPED = ":json"  # ends the name of a column whose cells are JSON
+_BRACE = 'A text that begins with a field needs quotes: "{ticket.title}".'
+
+
+def make_scenarios(templates: str | None, tables: str | None, *, number: int | None, seed: int, out: str, as_json: bool) -> None:
+    """Fill templates from tables, write the scenarios, and say how many of which type there are."""
+    from importlib.resources import files
+
+    import msgspec
+
+    from callmark.formats import Output
+    from callmark.formats.scenarios import write
+    from callmark.simulation.scenario_templates import scenarios_of
+
+    refuse_same_file(file=templates, out=out)
+    own = files("callmark.demo.helpdesk")
+    file: Traversable = Path(templates) if templates is not None else own / TEMPLATES
+    folder: Traversable = Path(tables) if tables is not None else Path(templates).parent / TABLES if templates is not None else own / TABLES
+    name = templates or f"the help desk's {TEMPLATES}"
+    given = read_yaml(_text(file, name), name, hint=_BRACE)
+    rows = _tables(folder, needed=tables is not None)
+    try:
+        made = scenarios_of(given, rows, seed=seed, number=number)
+    except BadInput as error:
+        raise BadInput(f"{name}: {error}", error.hint) from None
+    with Output(out) as output:
+        for case in made:
+            output.line(write(case))
+    types = Counter(case.scenario_type for case in made)
+    alike = len(made) - len({write(msgspec.structs.replace(case, id="")) for case in made})
+    groups = len({case.group for case in made if case.group is not None})
+    if as_json:
+        counts = {"scenarios": len(made), "by_type": types, "groups": groups, "alike": alike}
+        click.echo(msgspec.json.encode({"templates": name, "seed": seed, "out": out, **counts}), err=out == "-")
+        return
+    from callmark.reporting.safety import one_line, safe
+    from callmark.reporting.terminal import console
+
+    screen = console(sys.stderr if out == "-" else None)
+    head = f"{counted(len(made), 'scenario')} → {safe(out) if out != '-' else 'standard output'}"
+    screen.print(f"{head}   ({safe(name)}, seed {seed})", style="bold", soft_wrap=True)
+    for word, count in types.items():
+        screen.print(f"  {count:>4,} {one_line(word, 80) or '(no type)'}")
+    if groups:
+        screen.print(f"  {counted(groups, 'group')} of similar inputs with the same expectation", style="dim")
+    if alike:
+        screen.print(f"  {alike:,} the same as an earlier one but for the id: the tables have too few rows", style="yellow")
+
+
+def _text(file: "Traversable", name: str) -> str:
+    try:
+        return file.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise BadInput(f"{name} is not UTF-8 text") from None
+    except FileNotFoundError:
+        raise BadInput(f"there is no file {name}") from None
+    except OSError as error:
+        raise BadInput(f"{name} cannot be read: {error.strerror}") from None
+
+
+def _tables(folder: "Traversable", *, needed: bool) -> dict[str, list[dict[str, Any]]]:
+    """The rows of every CSV file of a folder, by its name without the ending. A folder that is not there has none, unless it was named."""
+    if not folder.is_dir():
+        if needed:
+            raise BadInput(f"{folder} is no folder, a folder of CSV files was expected")
+        return {}
+    found = sorted((file for file in folder.iterdir() if file.name.endswith(".csv")), key=lambda file: file.name)
+    return {file.name.removesuffix(".csv"): read_table(file) for file in found}
+
+
+def read_table(file: "Traversable") -> list[dict[str, Any]]:
+    """The rows of a CSV file, blank lines passed over. Nothing in it is anything but text, unless its column says that it is JSON."""
+    import csv
+    import io
+
+    name = file.name
+    reader = csv.reader(io.StringIO(_text(file, name), newline=""), strict=True)
+    rows: list[dict[str, Any]] = []
+    columns: list[str] = []
+    try:
+        for cells in filter(None, reader):
+            where = f"{name}, line {reader.line_num}"
+            if not columns:
+                columns = cells
+                if not all(names := [column.removesuffix(_TYPED) for column in cells]) or len(set(names)) < len(names):
+                    raise BadInput(f"{where}: a column has no name, or the name of another")
+                continue
+            if len(cells) != len(columns):
+                raise BadInput(f"{where}: {counted(len(cells), 'cell')}, but {counted(len(columns), 'column')}")
+            rows.append({column.removesuffix(_TYPED): _cell(cell, column, where) for column, cell in zip(columns, cells, strict=True)})
+    except csv.Error as error:
+        raise BadInput(f"{name}, line {reader.line_num}: this is not CSV: {error}") from None
+    return rows
+
+
+def _cell(cell: str, column: str, where: str) -> Any:
+    from callmark.calls.strict import NotStrict, parse
+
+    if not column.endswith(_TYPED):
+        return cell
+    try:
+        return parse(cell)
+    except NotStrict as problem:
+        raise BadInput(f"{where}: {column} holds no JSON: {problem}") from None

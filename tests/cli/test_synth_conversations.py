@@ -1,0 +1,269 @@
+"""`callmark synth`: conversations over real tools, what is said of them, what is refused, and what a kill leaves behind."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import callmark
+from tests.chat_server import Answer, chat_server
+from tests.conftest import Cli, Result
+from tests.rows import write_rows
+from tests.running.kills import Moment, killed, recorded_in, run_to_end
+from tests.simulation.notes_case import lines
+from tests.simulation.synthesis.notes_world import TOOLS
+
+DESK = f"mcp:{sys.executable} -m callmark.demo.helpdesk"
+DEMO = Path(callmark.__file__).parent / "demo" / "helpdesk"
+FILES = ("train.jsonl", "valid.jsonl", "rejected.jsonl", "plans.jsonl")
+AGENT = """
+import json, os, time
+
+def _said(messages):
+    return [message["content"] for message in messages if message["role"] == "user"]
+
+def good(messages, tools, wrong=""):
+    if messages[-1]["role"] == "tool":
+        return {"role": "assistant", "content": "It is there, " + _said(messages)[0][:20]}
+    said = _said(messages)
+    if len(said) > 1:
+        return {"role": "assistant", "content": "Goodbye."}
+    title = said[0].split()[1]
+    call = {"id": "1", "type": "function", "function": {"name": "add_note", "arguments": json.dumps({"title": title})}}
+    return {"role": "assistant", "content": None, "tool_calls": [call] * (2 if wrong == title else 1)}
+
+def slow(messages, tools):
+    time.sleep(0.02)
+    return good(messages, tools)
+
+def sometimes(messages, tools):
+    return good(messages, tools, wrong="n1")
+
+def fragile(messages, tools):
+    if os.path.exists("broken") and " n2 " in _said(messages)[0]:
+        raise RuntimeError("the agent fell over")
+    return good(messages, tools)
+"""
+
+
+def scenario(number: int) -> dict[str, Any]:
+    words = " ".join(f"w{number}x{place}" for place in range(30))
+    return {
+        "id": f"s{number}",
+        "instructions": f"Have n{number} added.",
+        "expected_function_calls": [{"functionName": "add_note", "arguments": {"title": f"n{number}"}}],
+        "data": {"script": [f"Add n{number} please, {words}", f"Thanks, bye, number {number}."]},
+    }
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with notes for tools, agents, and twelve scenarios."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for module in ("notes", "noting"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    Path("notes.py").write_text(TOOLS, encoding="utf-8")
+    Path("noting.py").write_text(AGENT, encoding="utf-8")
+    write_rows(tmp_path / "scenarios.jsonl", *map(scenario, range(12)))
+    return tmp_path
+
+
+def noted(cli: Cli, *more: str, agent: str = "good", out: str = "data") -> Result:
+    given = ("--tools", "python:notes:Notes", "--scenarios", "scenarios.jsonl", "--user", "script", "--agent", f"python:noting:{agent}")
+    return cli("synth", *given, "-o", out, *more)
+
+
+def files(out: str) -> dict[str, bytes]:
+    return {name: Path(out, name).read_bytes() for name in FILES}
+
+
+def test_what_was_made_is_said_and_what_to_type_next(cli: Cli) -> None:
+    done = noted(cli, "-n", "10", agent="sometimes")
+    assert done.status == 0, done.err
+    assert done.out.startswith("10 conversations → data   (scenarios.jsonl, python:noting:sometimes and script, seed 7)\n")
+    assert re.search(r"^ +8 train.jsonl\n +2 valid.jsonl\n", done.out, re.MULTILINE)
+    assert "12 held, 10 kept, 1 rejected, 1 more than needed\n" in done.out
+    assert "       1 end_state  something else was changed than was planned\n" in done.out
+    assert "s1: notes N-2: a new row was made" in done.out
+    assert "callmark show data/rejected.jsonl --row 1" in done.out
+    assert re.search(r"^add_note +10 +█+ +title each time; text 0 *$", done.out, re.MULTILINE)
+    assert "never called: transfer\nnever given: add_note.text\n" in done.out
+    for line in re.findall(r"^callmark (.*)$", done.out, re.MULTILINE):
+        if line.startswith("lint"):
+            continue
+        assert cli(*line.split()).status == 0, line
+
+
+def test_machines_get_the_same(cli: Cli) -> None:
+    told = json.loads(noted(cli, "-n", "10", "--json", agent="sometimes").out)
+    about = json.loads(Path("data/synth.json").read_text())
+    assert told == {"out": "data", **about}
+    assert (told["wanted"], told["held"], told["kept"], told["errors"]) == (10, 12, 10, 0)
+    assert told["reasons"]["end_state"]["plan"] == "s1"
+    assert len(told["train"]) == len(lines("data/train.jsonl"))
+
+
+def test_same_command_same_bytes(cli: Cli) -> None:
+    for out, more in (("a", ()), ("b", ("--concurrency", "1")), ("c", ("--valid", "0.5"))):
+        assert noted(cli, "-n", "9", *more, agent="sometimes", out=out).status == 0
+    assert files("a") == files("b")
+    assert len(lines("c/valid.jsonl")) == 5
+    assert files("c")["plans.jsonl"] == files("a")["plans.jsonl"]
+
+
+def test_plans_can_be_simulated_as_scenarios(cli: Cli) -> None:
+    noted(cli, "-n", "4")
+    assert cli("simulate", "data/plans.jsonl", "--agent", "python:noting:good", "--tools", "python:notes:Notes", "-u", "script").status == 0
+
+
+def test_too_few_are_told_and_leave_with_their_own_status(cli: Cli) -> None:
+    done = noted(cli, agent="sometimes")
+    assert done.status == 3
+    assert "1 of 12 are missing: 1 of 12 were rejected and there were no more plans\n" in done.out
+
+
+def test_errors_are_told_apart_and_tried_again(cli: Cli) -> None:
+    Path("broken").touch()
+    done = noted(cli, "-n", "8", agent="fragile")
+    assert done.status == 3
+    assert "8 held, 8 kept\n" in done.out
+    assert re.search(r"^1 error, first: .*the agent fell over.* \(--resume tries them again\)$", done.out, re.MULTILINE)
+    Path("broken").unlink()
+    again = noted(cli, "-n", "8", "--resume", agent="fragile")
+    assert again.status == 0
+    assert "error" not in again.out
+    noted(cli, "-n", "8", out="undisturbed")
+    assert files("data") == files("undisturbed")
+
+
+def test_the_help_desk_by_an_agent_that_is_sloppy(cli: Cli) -> None:
+    assert cli("synth", "--scenarios-only", "-n", "12", "-o", "s.jsonl").status == 0
+    policy = ("--policy", DEMO / "workflow.md", "--rules", DEMO / "policy.yaml")
+    speakers = ("--agent", "python:callmark.demo.helpdesk.agents:sloppy", "--tools", DESK)
+    done = cli("synth", "--scenarios", "s.jsonl", *speakers, *policy, "-o", "data", "--json")
+    told = json.loads(done.out)
+    assert done.status == 3, done.err
+    assert {"policy", "end_state"} <= told["reasons"].keys()
+    assert (told["held"], told["by_calls"], told["exhausted"]) == (12, 0, True)
+    rows = [row for name in FILES[:2] for row in callmark.load(f"data/{name}")]
+    assert len(rows) == told["kept"] == 12 - told["rejected"] >= 3
+    assert not [finding for finding in callmark.lint(rows).findings if finding.severity != "info"]
+    assert all(row.messages[0].text == (DEMO / "workflow.md").read_text() for row in rows)
+
+
+def test_a_model_that_cannot_be_reached_is_said_once(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-recognisable-0123456789")
+    with chat_server(lambda number, request, attempt: Answer(401, b'{"error": {"message": "no such key"}}')) as server:
+        done = cli("synth", "--tools", "python:notes:Notes", "--scenarios", "scenarios.jsonl", "--agent", f"{server.url}#gpt", "-o", "data")
+    assert done.status == 2
+    assert "no such key" in done.err
+    assert "--resume" in done.err
+    assert "sk-recognisable" not in done.err
+
+
+@pytest.mark.parametrize(
+    "given, sentence",
+    [
+        ([], "Missing option '-o' / '--out'"),
+        (["-o", "-"], "-o names a folder: conversations do not go to standard output"),
+        (["-o", "d", "-n", "0"], "0 is not in the range"),
+        (["-o", "d", "--valid", "2"], "2.0 is not in the range"),
+        (["-o", "d", "--templates", "x.yaml"], "templates are for --scenarios-only: --templates cannot be given"),
+        (["-o", "d", "--policy", "none.md"], "--policy none.md cannot be read: No such file or directory"),
+        (["-o", "d", "--policy", "zero.md"], "--policy zero.md is no text: there are zero bytes in it"),
+        (["-o", "d", "--policy", "latin.md"], "--policy latin.md cannot be read: it is not UTF-8"),
+        (["-o", "d", "--policy", "empty.md"], "--policy empty.md is empty"),
+        (["-o", "d", "--policy", "rules.yaml"], "--policy rules.yaml is YAML: the policy text was expected"),
+        (["-o", "d", "--rules", "none.yaml"], "none.yaml cannot be read: No such file or directory"),
+        (["-o", "d", "--scenarios", "none.jsonl"], "none.jsonl"),
+        (["-o", "d", "--scenarios", "talks.jsonl"], "talks.jsonl holds no scenarios"),
+        (["-o", "d", "--scenarios", "twice.jsonl"], "twice.jsonl, line 2: the id 's1' stands for two scenarios"),
+        (["-o", "d", "--scenarios", "scenarios.jsonl", "--balance"], "--balance is about plans that are made up"),
+        (["-o", "d", "--tools", "python:notes:Notes"], "--scenarios and --agent are missing"),
+        (["-o", "d", "--tools", "python:notes:Notes", "--agent", "python:noting:good"], "--scenarios is missing"),
+        (["-o", "d", "--tools", "nonsense"], "nonsense names no tools"),
+        (["-o", "d", "--tools", "openapi:a.yaml", "--tools", "python:notes"], "made up for one OpenAPI file alone"),
+        (["-o", "d", "--max-cost", "1"], "--max-cost is about models, and none is asked"),
+        (["-o", "d", "--agent", "openai:gpt-4.1-mini", "--max-cost", "1"], "--max-cost needs a price"),
+    ],
+    ids=str,
+)
+def test_what_cannot_work_is_said_in_a_sentence(cli: Cli, here: Path, given: list[str], sentence: str) -> None:
+    write_rows(here / "talks.jsonl", {"messages": [{"role": "user", "content": "x"}]})
+    write_rows(here / "twice.jsonl", scenario(1), scenario(1))
+    for name, text in (("zero", b"a\0b"), ("latin", b"\xe9"), ("empty", b" \n")):
+        (here / f"{name}.md").write_bytes(text)
+    done = cli("synth", *given)
+    assert done.status == 2
+    assert sentence in done.err
+    assert "inside callmark" not in done.err
+    assert not Path("d").exists()
+
+
+@pytest.mark.parametrize(
+    "more, sentence",
+    [
+        (["-n", "13"], "13 conversations cannot be made of 12 scenarios: scenarios.jsonl has no more"),
+        (["--agent", "python:noting:none"], "none"),
+        (["--agent", "scripted:perfect"], "answers at decision points, it cannot hold a conversation"),
+        (["--user", "agneda"], "there is no user called 'agneda'. Did you mean agenda?"),
+    ],
+    ids=str,
+)
+def test_what_does_not_fit_together_is_said_before_anything_is_held(cli: Cli, more: list[str], sentence: str) -> None:
+    done = noted(cli, *more)
+    assert done.status == 2
+    assert sentence in done.err
+    assert not Path("data/train.jsonl").exists()
+
+
+def test_a_rule_about_no_tool_is_said_to_be(cli: Cli, here: Path) -> None:
+    rule = "{{id: {0}, says: x, {1}}}"
+    rules = [rule.format("a", "never: add_notes"), rule.format("b", 'never: "*note > add_note"'), rule.format("c", 'confirmed: ["x*", y]')]
+    (here / "rules.yaml").write_text("rules:\n" + "".join(f"  - {each}\n" for each in rules))
+    done = noted(cli, "--rules", "rules.yaml", "-n", "2")
+    assert [line for line in done.err.splitlines() if "never broken" in line] == [
+        "callmark: no tool is called add_notes, so the rule a is never broken.",
+        "callmark: no tool is called x* or y, so the rule c is never broken.",
+    ]
+
+
+def test_ctrl_c_keeps_what_was_held_and_says_how_to_go_on(here: Path) -> None:
+    given = ["--tools", "python:notes:Notes", "--scenarios", "scenarios.jsonl", "--user", "script", "--agent", "python:noting:slow"]
+    command = [sys.executable, "-m", "callmark", "synth", *given, "--concurrency", "1", "-o", "data"]
+    process = subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    recorded = here / "data" / "runs" / "round-1" / "predictions.jsonl"
+    began = time.monotonic()
+    while not (recorded.exists() and recorded.stat().st_size) and time.monotonic() - began < 60:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "what was held is kept; the same command with --resume goes on" in said
+    assert 0 < len(lines(recorded)) < 12
+
+
+def test_a_synthesis_that_is_killed_and_gone_on_with_ends_as_if_it_had_not_been(here: Path) -> None:
+    write_rows(here / "scenarios.jsonl", *map(scenario, range(30)))
+    given = ["--tools", "python:notes:Notes", "--scenarios", "scenarios.jsonl", "--user", "script", "--agent", "python:noting:slow"]
+    command = [sys.executable, "-m", "callmark", "synth", *given, "-n", "25", "--concurrency", "3"]
+    run_to_end([*command, "-o", "undisturbed"], here)
+    folder = here / "round-1"
+    folder.symlink_to(here / "killed" / "runs" / "round-1")
+    counts = []
+    for turn, at in enumerate((2, 12)):
+        _, ended = killed([*command, "-o", "killed", *(["--resume"] if turn else [])], folder, Moment(recorded=at))
+        assert not ended
+        counts.append(recorded_in(folder / "predictions.jsonl")[0].total())
+        assert not (here / "killed" / "train.jsonl").exists()
+    run_to_end([*command, "-o", "killed", "--resume"], here)
+    assert 0 < counts[0] < counts[1] < 25
+    assert files("killed") == files("undisturbed")
+    assert recorded_in(folder / "predictions.jsonl")[0].most_common(1)[0][1] == 1
