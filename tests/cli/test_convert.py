@@ -61,6 +61,19 @@ def test_what_is_left_out_of_the_rows_is_said(cli: Cli, tmp_path: Path) -> None:
     assert told["left_out"] == {"metadata": 1, "reasoning": 1}
 
 
+def test_what_is_left_out_of_a_wrapped_row_is_said_in_its_order(cli: Cli, tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "x.jsonl", {"item": {**TALK, "foo": 1, "bar": 2, "baz": None}, "split": "a"})
+    told = json.loads(cli("convert", path, "-o", tmp_path / "y.jsonl", "--to", "anthropic", "--json").out)
+    assert list(told["left_out"].items()) == [("split", 1), ("foo", 1), ("bar", 1)]
+
+
+@pytest.mark.parametrize("dialect, left_out", [("openai", {}), ("sharegpt", {"tool_calls.cache_control": 1})])
+def test_what_is_left_out_of_calls_is_said(cli: Cli, tmp_path: Path, dialect: str, left_out: dict[str, int]) -> None:
+    use = {"type": "tool_use", "id": "a", "name": "f", "input": {}, "cache_control": {"type": "ephemeral"}, "caller": None}
+    path = write_rows(tmp_path / "x.jsonl", {"messages": [{"role": "assistant", "content": [use, use]}]})
+    assert json.loads(cli("convert", path, "-o", tmp_path / "y.jsonl", "--to", dialect, "--json").out)["left_out"] == left_out
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_rows_in_the_dialect_already_stay_as_they_stand(cli: Cli, tmp_path: Path, dialect: str) -> None:
     first, second, third = tmp_path / "a.jsonl", tmp_path / "b.jsonl", tmp_path / "c.jsonl"
@@ -160,7 +173,8 @@ def test_standard_output_holds_the_rows_alone(cli: Cli, tmp_path: Path) -> None:
     "arguments, sentence",
     [
         (["--to", "antropic"], "there is no dialect called 'antropic'. Did you mean anthropic?"),
-        (["--to", "tau-bench"], "t1 cannot be written as a recorded simulation"),
+        (["--to", "tau-bench"], "tau-bench is read and not written: it is what another program records"),
+        (["--to", "anthropic", "-o", ""], "the name of a file to write is empty"),
         (["--to", "openai", "--rejects", "r.jsonl"], "--rejects keeps rows that are skipped, so it needs --skip-bad"),
     ],
 )

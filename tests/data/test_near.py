@@ -163,15 +163,28 @@ def test_hostile_text_is_compared_like_any_other() -> None:
     assert alike(row, row) == 1
 
 
-def test_thousands_of_near_copies_take_no_time_squared() -> None:
+@pytest.mark.parametrize("differing", [1, 4, 6, 8], ids=["near copies", "just near copies", "just none", "none"])
+def test_thousands_of_rows_from_one_template_take_no_time_squared_and_hide_no_copy(differing: int) -> None:
+    """In a row of 100 words that all share, so many are its own. A copy of any of them, one word changed, is found."""
     rng = random.Random(1)
     copies = NearCopies()
-    words = [f"w{number}" for number in range(300)]
-    for _ in range(1500):
-        said = list(words)
-        said[rng.randrange(300)] = "other"
-        copies.add(sketch(Conversation("c", (Message("user", " ".join(said)),))))
-    assert len(copies._kept) <= 102
+    template = [f"w{number}" for number in range(100)]
+
+    def said(words: list[str]) -> Conversation:
+        return Conversation("c", (Message("user", " ".join(words)),))
+
+    rows = []
+    for _ in range(2000):
+        words = list(template)
+        for place in range(differing):
+            words.insert(place * 100 // differing, f"own{rng.random()}"[:9])
+        rows.append(words)
+        copies.add(sketch(said(words)))
+    assert max(map(len, copies._next.values())) < 16
+    for words in rng.sample(rows, 60):
+        changed = list(words)
+        changed[rng.randrange(len(words))] = "other"
+        assert copies.find(sketch(said(changed))) is not None
 
 
 @pytest.mark.parametrize("true", [0.5, 0.7, 0.8, 0.9, 0.97])

@@ -160,6 +160,13 @@ def test_a_case_and_a_result_that_calls_are_refused(tmp_path: Path) -> None:
         ({"role": "user", "content": [{"type": "text"}]}, r"messages\[0\].content\[0\] has no text"),
         (result("x"), r"messages\[0\] is in OpenAI's form, Anthropic's was expected"),
         (assistant(call("f")), r"messages\[0\] is in OpenAI's form, Anthropic's was expected"),
+        (
+            {"role": "user", "content": [answer("x", role="user")]},
+            r"messages\[0\].content\[0\] has a key 'role', which its kind of block does not",
+        ),
+        ({"role": "user", "content": [answer("x", tool_call_id="t2")]}, r"messages\[0\].content\[0\] has a key 'tool_call_id'"),
+        ({"role": "assistant", "content": [{**use("f", {}), "function": {}}]}, r"messages\[0\].content\[0\] has a key 'function'"),
+        ({"role": "user", "content": [answer("x")], "tool_use_id": "t2"}, r"messages\[0\] has 'tool_call_id' beside its content and in it"),
     ],
 )
 def test_what_is_no_message_is_refused(tmp_path: Path, message: dict[str, Any], sentence: str) -> None:
@@ -178,7 +185,74 @@ def test_what_is_no_message_is_refused(tmp_path: Path, message: dict[str, Any], 
         ({"messages": [{"role": "assistant", "content": [use("f", {"role": "tool", "tool_calls": []})]}]}, "anthropic"),
         ({"messages": [user('say {"type": "tool_use"}')]}, "openai"),
         ({"messages": [user("x")], "system": "s", "expected_output": {"tool_calls": []}}, "openai"),
+        ({"messages": [{"role": "user", "content": [answer("x")], "tool_calls": None, "tool_call_id": None}]}, "anthropic"),
     ],
 )
 def test_a_row_is_told_from_openais(tmp_path: Path, given: dict[str, Any], dialect: str) -> None:
     assert callmark.load(write_rows(tmp_path / "x.jsonl", given)).dialect.name == dialect
+
+
+def test_a_prompt_does_not_lose_its_text_to_another_key(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"line 1: system\[0\] has a key 'content', which its kind of block does not have"):
+        read(tmp_path, user("x"), system=[{**said("a"), "content": "b"}])
+
+
+def test_a_table_has_every_key_in_every_block(tmp_path: Path) -> None:
+    nothing = dict.fromkeys(("type", "id", "name", "input", "text", "content", "tool_use_id", "role", "function", "tool_call_id"))
+    found = read(
+        tmp_path,
+        {"role": "assistant", "content": [nothing | said("a"), nothing | use("f", {"a": 1})], "tool_calls": None},
+        {"role": "user", "content": [nothing | answer("b")], "tool_calls": None},
+    )
+    assert found.calls == (Call("f", {"a": 1}, "t1"),)
+    assert [(message.role, message.text, message.tool_call_id) for message in found.messages] == [
+        ("assistant", "a", None),
+        ("tool", "b", "t1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "content, blocks",
+    [
+        (["a", {"type": "image", "source": {}}], [said("a"), {"type": "image", "source": {}}]),
+        ([{"text": "a", "k": 1}], [{**said("a"), "k": 1}]),
+        ([], ""),
+    ],
+)
+def test_parts_become_blocks(tmp_path: Path, content: list[Any], blocks: Any) -> None:
+    (turn,) = written(tmp_path, {"role": "user", "content": content, "weight": 1})["messages"]
+    assert turn == {"role": "user", "content": blocks, "weight": 1}
+
+
+@pytest.mark.parametrize(
+    "message, sentence",
+    [
+        ({"role": "user", "content": [{"image": "x"}]}, r"messages\[0\].content\[0\] has no type"),
+        ({"role": "user", "content": [{"type": "text", "text": 3}]}, r"messages\[0\].content\[0\] has no text"),
+        ({"role": "user", "content": ["a", 1]}, r"messages\[0\].content\[1\] is neither a text nor an object"),
+        (user("x") | {"tool_use_id": "t"}, r"messages\[0\] has a key 'tool_use_id' of its own"),
+        (result("x", id_made_up=True), r"messages\[0\] has a key 'id_made_up' of its own"),
+    ],
+)
+def test_what_could_not_be_read_back_is_not_written(tmp_path: Path, message: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(BadInput, match=f"1: {sentence}"):
+        written(tmp_path, message)
+
+
+def test_what_stands_among_thoughts_and_is_none_stays_beside(tmp_path: Path) -> None:
+    blocks = [{"type": "thinking", "thinking": "t"}, use("f", {})]
+    told = written(tmp_path, {**assistant(text="a"), "thinking_blocks": blocks})
+    assert told["messages"] == [{"role": "assistant", "content": "a", "thinking_blocks": blocks}]
+
+
+def test_a_tool_of_anthropics_own_beside_others_changes_nothing_of_theirs(tmp_path: Path) -> None:
+    own = {"type": "web_search_20250305", "name": "web_search", "max_uses": 5}
+    custom = {"name": "f", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}
+    talk = {"system": "s", "messages": [{"role": "user", "content": "hi"}], "tools": [own, custom]}
+    (read,) = callmark.load(write_rows(tmp_path / "x.jsonl", talk), dialect="anthropic")
+    assert [tool.name for tool in read.tools] == ["web_search", "f"]
+    callmark.write([callmark.Conversation(read.id, read.messages, read.tools, None, read.original)], tmp_path / "y.jsonl")
+    assert [one["function"] for one in json.loads((tmp_path / "y.jsonl").read_text())["tools"]] == [
+        own,
+        {"name": "f", "parameters": {"type": "object"}, "cache_control": {"type": "ephemeral"}},
+    ]

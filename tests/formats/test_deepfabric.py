@@ -119,3 +119,13 @@ def test_what_it_cannot_say_is_refused_with_the_field(tmp_path: Path) -> None:
         callmark.write([Conversation("c", (Message("critic", "x"),))], tmp_path / "x.jsonl", dialect="deepfabric")
     with pytest.raises(BadInput, match=r"1: messages\[0\] has a key 'message' of its own"):
         written(tmp_path, {**user("x"), "message": "y"})
+
+
+def test_what_is_kept_beside_a_message_does_not_replace_what_it_says(tmp_path: Path) -> None:
+    kept = {"messages": [{"message": 1, "role": "user", "tool_calls": [], "name": "n"}, {"message": 2, "role": "x", "tool_call_id": "y"}]}
+    (found,) = callmark.load(write_rows(tmp_path / "x.jsonl", {**AGENT, "metadata": {"callmark": kept}}))
+    assert [(message.role, message.name, message.tool_call_id) for message in found.messages[1:3]] == [
+        ("assistant", "n", None),
+        ("tool", None, "a1B2c3D4e"),
+    ]
+    assert [call.name for call in found.calls] == ["get_weather"]

@@ -83,3 +83,23 @@ def test_a_tag_that_the_assistant_only_talks_about_stays_text(tmp_path: Path) ->
     (found,) = callmark.load(path)
     assert found.messages[0].text == said
     assert found.calls == ()
+
+
+def test_calls_that_stand_in_two_places_are_not_chosen_between(tmp_path: Path) -> None:
+    call = '<tool_call>{"name": "f", "arguments": {}}</tool_call>'
+    turns: list[dict[str, Any]] = [
+        {"from": "human", "value": "x"},
+        {"from": "gpt", "value": call, "tool_calls": [{"name": "g", "arguments": {}}]},
+    ]
+    with pytest.raises(BadInput, match=r"line 1: conversations\[1\] has calls in its text and in tool_calls"):
+        list(callmark.load(write_rows(tmp_path / "x.jsonl", {"conversations": turns})))
+    turns[1]["value"] = "no call"
+    (found,) = callmark.load(write_rows(tmp_path / "x.jsonl", {"conversations": turns}))
+    assert [call.name for call in found.calls] == ["g"]
+
+
+@pytest.mark.parametrize("role", ["human", "gpt", "Model", "observation", ""])
+def test_a_role_that_would_be_read_as_another_is_not_written(tmp_path: Path, role: str) -> None:
+    odd = callmark.Conversation("c", (callmark.Message(role, "x"),))
+    with pytest.raises(BadInput, match=rf"c: messages\[0\].role is '{role}', which in ShareGPT is something else"):
+        callmark.write([odd], tmp_path / "x.jsonl", dialect="sharegpt")

@@ -83,6 +83,8 @@ def test_a_window_that_is_too_large_is_refused(tmp_path: Path) -> None:
         (b'{"a": 1}\n{"a": "' + b"a" * 3_000_000, "x.zst, line 2: the zstd file unpacks to a line of 1 MiB or more"),
         (b" " * 3_000_000, "x.zst, line 1: the zstd file unpacks to a line of 1 MiB or more"),
         (b"[" + b"\n1," * 3_000_000, "x.zst: the zstd file unpacks to 2 MiB or more in one piece"),
+        (b"\n" * 1001, "x.zst, line 1,001: the zstd file unpacks to more than 1,000 blank lines in a row"),
+        (b'{"a": 1}\n' + b"\n" * 1001, "x.zst, line 1,002: the zstd file unpacks to more than 1,000 blank lines in a row"),
     ],
 )
 def test_a_small_file_that_unpacks_to_a_large_one_is_refused(
@@ -90,6 +92,7 @@ def test_a_small_file_that_unpacks_to_a_large_one_is_refused(
 ) -> None:
     monkeypatch.setattr(rows, "LONGEST_UNPACKED", 1 << 20)
     monkeypatch.setattr(rows, "LARGEST_UNPACKED", 1 << 21)
+    monkeypatch.setattr(rows, "MOST_BLANK", 1000)
     path = tmp_path / "x.zst"
     path.write_bytes(zstd.compress(content))
     with pytest.raises(BadInput, match=sentence):
@@ -117,3 +120,11 @@ def test_a_name_says_how_to_write_the_same_bytes_every_time(tmp_path: Path, name
     assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     assert (tmp_path / "one" / name).stat().st_size < 300
     assert len(list(callmark.load(tmp_path / "one" / name))) == 50
+
+
+def test_a_file_that_needs_a_dictionary_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "x.zst"
+    samples = [b'{"messages": [{"role": "user", "content": "%d"}]}' % number for number in range(2000)]
+    path.write_bytes(zstd.compress(samples[0], zstd_dict=zstd.train_dict(samples, 1024)))
+    with pytest.raises(BadInput, match=r"x.zst is a zstd file that was packed with a dictionary, which is not in it"):
+        Rows(str(path))

@@ -31,7 +31,12 @@ def command(file: str, out: str, target: str, as_json: bool, reading: ReadingOpt
     from callmark.formats.converting import Conversion
     from callmark.formats.sniffing import dialect_called
 
-    conversion = Conversion(dialect_called(target), anew=reading.tools is not None)
+    dialect = dialect_called(target)
+    if dialect.recorded:
+        raise BadInput(
+            f"{target} is read and not written: it is what another program records", "--to scenarios writes what is asked in it."
+        )
+    conversion = Conversion(dialect, anew=reading.tools is not None)
     refuse_rejects_alone(reading)
     refuse_same_file(file=file, out=out, rejects=reading.rejects)
     unwritten = 0
@@ -78,5 +83,5 @@ def _tell(
     for note in conversion.notes():
         screen.print(f"  {safe(note)}", style="dim", soft_wrap=True)
     if unwritten:
-        kept = f", kept in {rejects}" if rejects else " (--rejects FILE keeps them)"
+        kept = f", kept in {safe(rejects)}" if rejects else " (--rejects FILE keeps them)"
         say(f"callmark: {counted(unwritten, 'row')} could not be written as {conversion.target.title}{kept}.")

@@ -8,11 +8,15 @@ left, in a question of 20 words it is another question.
 
 Of each row one signature of a fixed size is kept (MinHash, 1 kB), and only rows that share a part of it are compared. How much two rows
 are alike is so an estimate, with a standard error of .02: a pair at .9 is found, a pair at .7 is not, one at .8 may be either.
+
+Rows made from one template share the parts that come from it, without being near copies: comparing each with all would take time squared.
+So of the rows that share a part only the first few are compared with. A copy shares the parts in which its row differs from the template
+too, and few others have these: it is found all the same.
 """
 
 import hashlib
 import re
-from collections import Counter
+from array import array
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -32,7 +36,8 @@ ALIKE = 0.8
 _NOT_COMPARED = RESULT_ROLES | {"system", "developer"}
 _WORDS_TOGETHER = 3
 _SLOTS, _PARTS, _SEED = 256, 32, 7  # a pair at .8 shares one of the parts in 997 of 1,000 cases, one at .9 always, one at .3 in 2
-_MOST_NEAR = 100  # near copies of one row that are themselves compared with; otherwise a file of nothing else would take time squared
+_PART = _SLOTS // _PARTS
+_MOST_SHARING = 16  # rows with the same part that others are compared with
 _CHARACTERS = "\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff"  # of writing without spaces each is a word
 _WORD = re.compile(rf"[{_CHARACTERS}]|[^\W{_CHARACTERS}]+")
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -88,41 +93,66 @@ class NearCopies:
     """
 
     def __init__(self) -> None:
-        from rensa import RMinHashLSH
-
-        self._index = RMinHashLSH(ALIKE, _SLOTS, _PARTS)
         self._kept: dict[int, Sketch] = {}
-        self._near: Counter[int] = Counter()
+        self._first: dict[int, int] = {}  # of each part of a signature, the row that had it first, and below those that had it next
+        self._next: dict[int, list[int]] = {}
+        self._said: set[bytes] = set()
         self._added = 0
 
     def add(self, row: Sketch) -> NearCopy | None:
         """The first row added so far that this one is a near copy of; it is added itself, whatever the answer."""
-        return next(iter(self.add_to_all(row)), None)
+        parts = _parts(row)
+        near = next(self._search(row, parts), None)
+        self._keep(row, parts)
+        return near
 
     def add_to_all(self, row: Sketch) -> list[NearCopy]:
         """As `add`, but every row that it is a near copy of, first one first."""
-        near = list(self._search(row))
-        same = row.cut_from is None and any(copy.alike == 1.0 for copy in near)  # whatever is near to it is near to the other
-        if row.size and not same and (not near or self._near[near[0].index] < _MOST_NEAR):
-            self._index.insert(self._added, row.signature)
-            self._kept[self._added] = row
-            self._near.update(copy.index for copy in near[:1])
-        self._added += 1
+        parts = _parts(row)
+        near = list(self._search(row, parts))
+        self._keep(row, parts)
         return near
 
     def find(self, row: Sketch) -> NearCopy | None:
         """The first row added so far that this one is a near copy of; it is not added."""
-        return next(self._search(row), None)
+        return next(self._search(row, _parts(row)), None)
 
-    def _search(self, row: Sketch) -> Iterator[NearCopy]:
-        if not row.size:
-            return
-        for index in sorted(self._index.query(row.signature)):
+    def _keep(self, row: Sketch, parts: Sequence[int]) -> None:
+        number, self._added = self._added, self._added + 1
+        if row.cut_from is None:
+            if row.digest in self._said:  # whatever is near to it is near to the other
+                return
+            self._said.add(row.digest)
+        for part in parts:
+            if self._first.setdefault(part, number) != number:
+                others = self._next.setdefault(part, [])
+                if len(others) >= _MOST_SHARING - 1:
+                    continue
+                others.append(number)
+            self._kept[number] = row
+
+    def _search(self, row: Sketch, parts: Sequence[int]) -> Iterator[NearCopy]:
+        sharing: set[int] = set()
+        for part in parts:
+            if part in self._first:
+                sharing.add(self._first[part])
+                sharing.update(self._next.get(part, ()))
+        for index in sorted(sharing):
             other = self._kept[index]
             if row.cut_from is None or row.cut_from != other.cut_from:
                 alike = row.signature.jaccard(other.signature)
                 if alike >= ALIKE:
                     yield NearCopy(index, alike)
+
+
+def _parts(row: Sketch) -> list[int]:
+    """The parts of a row's signature, each as what tells it from others; of a row that says nothing there are none."""
+    from xxhash import xxh3_64_intdigest
+
+    if not row.size:
+        return []
+    slots = array("I", row.signature.digest())
+    return [xxh3_64_intdigest(slots[start : start + _PART], start) for start in range(0, _SLOTS, _PART)]
 
 
 def _words(row: Conversation) -> Iterator[list[str]]:

@@ -108,9 +108,10 @@ class _Gathered:
     def groups(self, seed: int) -> list[_Group]:
         """What stays together, in the order drawn."""
         copies = NearCopies()
-        for drawn, number in self._sketches:
+        ordered = sorted(self._sketches, key=lambda one: one[0].digest)  # in whatever order the rows stand
+        for drawn, number in ordered:
             for copy in copies.add_to_all(drawn):
-                self._join(number, self._sketches[copy.index][1])
+                self._join(number, ordered[copy.index][1])
         members: dict[int, list[int]] = {}
         for number in range(len(self._names)):
             members.setdefault(self._root(number), []).append(number)

@@ -5,10 +5,7 @@
     system       text, or text blocks: a message each
 
 Thinking is kept as `thinking_blocks` of the message, `is_error` as a key of the result; other blocks stay parts of the content.
-
-Written so that nothing is lost. Ids that are missing are made up (`toolu_00001`). A malformed call has its text for an `input`. A key that
-Anthropic's form does not know stands where it can: in the result's block, else in the message; of the prompts that the row begins with, in
-their block, `role` too for one that is not system's.
+What is read stands here, what is written in `anthropic_writing`.
 """
 
 import re
@@ -18,23 +15,19 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from callmark.calls.messages import RESULT_ROLES, call_text, field_problem, read_messages
+from callmark.calls.messages import call_text, field_problem, read_messages
 from callmark.calls.shapes import read_call_text
-from callmark.calls.strict import dump, scrub
-from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
-from callmark.formats.anthropic_tools import anthropic_tools, openai_tools
-from callmark.formats.besides import Besides, besides
-from callmark.formats.call_ids import with_ids
+from callmark.formats.anthropic_blocks import MADE_UP, OF_TEXT, THOUGHTS, Fields, kind_of
+from callmark.formats.anthropic_tools import openai_tools
+from callmark.formats.anthropic_writing import write
 from callmark.formats.dialect import Dialect, Reading, check_text, row_id
-from callmark.types import Call, Case, Conversation, Message, Original, Place
+from callmark.types import Conversation, Original, Place
 
-Fields = dict[str, Any]
-
-_MADE_UP = "id_made_up"  # of a block whose id would join a result to another call than its own: it is no id when it is read
 _KEYS = {"tool_use_id": "tool_call_id"}
-_PROMPTS = frozenset({"system", "developer"})
-_OF_TEXT = frozenset({"type", "text", "cache_control", "citations"})
+_OF_CALL = frozenset({"type", "id", "name", "input", MADE_UP})
+_OF_RESULT = frozenset({"type", "tool_use_id", "content", MADE_UP})
+_OF_MESSAGES = frozenset({"role", "content", "tool_calls", "function_call", "tool_call_id"})  # in OpenAI's form
 _BLOCK = re.compile(rb'"type"\s*:\s*"(?:tool_use|tool_result|thinking|redacted_thinking)"')
 
 
@@ -56,14 +49,13 @@ class _Look(Struct):
 
     @property
     def is_openai(self) -> bool:
-        return self.role in ("tool", "function") or any(map(bytes, (self.tool_calls, self.function_call, self.tool_call_id)))
+        said = (self.tool_calls, self.function_call, self.tool_call_id)
+        return self.role in ("tool", "function") or any(bytes(value) not in (b"", b"null") for value in said)
 
 
 _decode = msgspec.json.Decoder(_Row).decode
 _decode_look = msgspec.json.Decoder(list[_Look]).decode
 _decode_blocks = msgspec.json.Decoder(list[dict[str, Raw]]).decode
-_decode_list = msgspec.json.Decoder(list[Raw]).decode
-_decode_text = msgspec.json.Decoder(str).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -81,53 +73,18 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
     return Conversation(row_id(wire.id, place), messages, tools, place, Original(messages, tools, row, b"", texts, raw_tools))
 
 
-def write(conversation: Conversation) -> bytes:
-    """One line in this dialect; no call, id or result is lost. A case, whose expected calls it could not hold, raises `BadInput`."""
-    if isinstance(conversation, Case):
-        raise BadInput(f"{conversation.id} is a case: Anthropic's form has no place for what is expected")
-    found = with_ids(conversation.messages, "toolu_{:05d}")
-    said = list(zip(conversation.messages, found.messages, besides(conversation), strict=True))
-    prompts = _leading_prompts(conversation.messages, [more for _, _, more in said])
-    turns: list[Fields] = []
-    results: list[Fields] | None = None  # of the last turn, where a result or what the user says to it can be added
-    for index, (stood, message, more) in enumerate(said[len(prompts) :], len(prompts)):
-        made_up = stood if not found.told_apart else message
-        if message.role in RESULT_ROLES:
-            block = _result_block(message, more, made_up=made_up.tool_call_id is None, where=f"{conversation.id}: messages[{index}]")
-            if results is None:
-                results = []
-                turns.append({"role": "user", "content": results})
-            results.append(block)
-        else:
-            turn = _turn(message, more, made_up)
-            if results is not None and turn.keys() == {"role", "content"} and message.role == "user" and not message.calls:
-                content = turn["content"]
-                results += content if isinstance(content, list) else [{"type": "text", "text": content}]
-            else:
-                turns.append(turn)
-            results = None
-    fields: Fields = {"id": conversation.id}
-    if prompts:
-        plain = len(prompts) == 1 and prompts[0].keys() == {"type", "text"} and prompts[0]["text"].__class__ is str and prompts[0]["text"]
-        fields["system"] = plain or prompts
-    fields["messages"] = turns
-    if conversation.tools:
-        fields["tools"] = Raw(anthropic_tools(tools_text(conversation)))
-    return _encode(fields)
-
-
 def _prompts(system: str | list[dict[str, Raw]] | None) -> Iterator[Fields]:
     if isinstance(system, str):
         if system:
             yield {"role": "system", "content": system}
         return
     for index, block in enumerate(system or ()):
-        if _kind(block, f"system[{index}]") != "text":
+        where = f"system[{index}]"
+        if kind_of(block, where) != "text":
             yield {"role": "system", "content": [block]}
             continue
-        part = {key: value for key, value in block.items() if key in _OF_TEXT}
-        more = {key: value for key, value in block.items() if key not in _OF_TEXT}
-        yield {"role": "system", "content": _content([part]), **more}
+        part = {key: value for key, value in block.items() if key in OF_TEXT}
+        yield {"role": block.get("role", "system"), "content": _content([part]), **_more(block, OF_TEXT | {"role"}, where)}
 
 
 def _messages(turn: dict[str, Raw], index: int) -> list[Fields]:
@@ -136,38 +93,43 @@ def _messages(turn: dict[str, Raw], index: int) -> list[Fields]:
     role = turn.get("role")
     if role is None:
         raise BadInput(f"{where} has no role")
+    turn = _without_nulls(turn)
     if "tool_calls" in turn or "function_call" in turn or bytes(role) in (b'"tool"', b'"function"'):
         raise BadInput(f"{where} is in OpenAI's form, Anthropic's was expected", "--from openai reads it.")
-    content = bytes(turn.get("content", b"null"))
+    content = bytes(turn.get("content", b""))
     made: list[Fields] = []
     if content.startswith(b"["):
         try:
             blocks = _decode_blocks(content)
         except msgspec.ValidationError as error:
             raise BadInput(field_problem(str(error), f"{where}.content")) from None
-        run: list[tuple[str, dict[str, Raw]]] = []
+        run: list[tuple[str, Any]] = []
         for number, block in enumerate(blocks):
-            kind = _kind(block, f"{where}.content[{number}]")
+            at = f"{where}.content[{number}]"
+            kind = kind_of(block, at)
             if kind != "tool_result":
-                run.append((kind, block))
+                run.append((kind, _call(block, at) if kind == "tool_use" else block))
                 continue
             if run:
                 made.append(_said(role, run))
                 run = []
-            made.append(_result(block))
+            made.append(_result(block, at))
         if run or not made:
             made.append(_said(role, run))
     else:
         made.append({"role": role, "content": turn.get("content")})
-    made[0] |= {_KEYS.get(key, key): value for key, value in turn.items() if key not in ("role", "content")}
+    more = {_KEYS.get(key, key): value for key, value in turn.items() if key not in ("role", "content")}
+    if twice := made[0].keys() & more.keys():
+        raise BadInput(f"{where} has {min(twice)!r} beside its content and in it")
+    made[0] |= more
     return made
 
 
-def _said(role: Raw, run: Sequence[tuple[str, dict[str, Raw]]]) -> Fields:
+def _said(role: Raw, run: Sequence[tuple[str, Any]]) -> Fields:
     """What was said and called between two results."""
-    calls = [_call(block) for kind, block in run if kind == "tool_use"]
-    thinking = [block for kind, block in run if kind in ("thinking", "redacted_thinking")]
-    parts = [block for kind, block in run if kind not in ("tool_use", "thinking", "redacted_thinking")]
+    calls = [call for kind, call in run if kind == "tool_use"]
+    thinking = [block for kind, block in run if kind in THOUGHTS]
+    parts = [block for kind, block in run if kind != "tool_use" and kind not in THOUGHTS]
     fields: Fields = {"role": role, "content": _content(parts) if parts else None if calls else ""}
     if calls:
         fields["tool_calls"] = calls
@@ -181,109 +143,36 @@ def _content(parts: Sequence[Mapping[str, Raw]]) -> Any:
     return parts[0]["text"] if len(parts) == 1 and parts[0].keys() == {"type", "text"} else parts
 
 
-def _call(block: dict[str, Raw]) -> Any:
+def _call(block: dict[str, Raw], where: str) -> Any:
     name, given = block.get("name"), bytes(block.get("input", b"null"))
     if name is None or not bytes(name).startswith(b'"'):
         return Raw(call_text(read_call_text(_encode(block))))
     arguments = "{}" if given == b"null" else Raw(given) if given.startswith(b'"') else given.decode()
     fields: Fields = {"type": "function", "function": {"name": name, "arguments": arguments}}
-    if "id" in block and _MADE_UP not in block:
+    if "id" in block and MADE_UP not in block:
         fields = {"id": block["id"], **fields}
-    return fields | {key: value for key, value in block.items() if key not in ("type", "id", "name", "input", _MADE_UP)}
+    return fields | _more(block, _OF_CALL, where, taken=frozenset({"function"}))
 
 
-def _result(block: dict[str, Raw]) -> Fields:
+def _result(block: dict[str, Raw], where: str) -> Fields:
     content = block.get("content", Raw(b'""'))
     fields: Fields = {"role": "tool", "content": content if bytes(content) != b"null" else ""}
-    if "tool_use_id" in block and _MADE_UP not in block:
+    if "tool_use_id" in block and MADE_UP not in block:
         fields["tool_call_id"] = block["tool_use_id"]
-    return fields | {key: value for key, value in block.items() if key not in ("type", "tool_use_id", "content", _MADE_UP)}
+    return fields | _more(block, _OF_RESULT, where)
 
 
-def _kind(block: Mapping[str, Raw], where: str) -> str:
-    try:
-        kind = _decode_text(block["type"])
-    except (KeyError, msgspec.ValidationError):
-        raise BadInput(f"{where} has no type") from None
-    if kind == "text" and not bytes(block.get("text", b"")).startswith(b'"'):
-        raise BadInput(f"{where} has no text")
-    return kind
+def _more(block: Mapping[str, Raw], known: frozenset[str], where: str, *, taken: frozenset[str] = _OF_MESSAGES) -> Fields:
+    """The other keys of a block. One that would take the place of what the block says, in OpenAI's form, raises `BadInput`."""
+    more = _without_nulls({key: value for key, value in block.items() if key not in known})
+    if both := more.keys() & taken:
+        raise BadInput(f"{where} has a key {min(both)!r}, which its kind of block does not have")
+    return {_KEYS.get(key, key): value for key, value in more.items()}
 
 
-def _leading_prompts(messages: Sequence[Message], more: Sequence[Besides]) -> list[Fields]:
-    """The blocks of the prompts that a conversation begins with, up to the first message that is none or is no single text."""
-    blocks: list[Fields] = []
-    for message, others in zip(messages, more, strict=True):
-        parts = _parts(others)
-        single = parts is None or (len(parts) == 1 and _is_text(parts[0]))
-        if message.role not in _PROMPTS or message.calls or not single or others.keys() & _OF_TEXT:
-            break
-        block: Fields = {"type": "text", "text": scrub(message.text)} if parts is None else dict(parts[0])
-        block |= {} if message.role == "system" else {"role": message.role}
-        blocks.append(block | _beside(message, others))
-    return blocks
-
-
-def _turn(message: Message, more: Besides, stood: Message) -> Fields:
-    """What was said and called, as a message of Anthropic's; `stood` is the message with the ids that it had."""
-    parts = _parts(more)
-    blocks: list[Any] = _decode_list(more["thinking_blocks"]) if bytes(more.get("thinking_blocks", b"")).startswith(b"[") else []
-    thinks = bool(blocks)
-    if parts is not None:
-        blocks += parts
-    elif message.text and (message.calls or thinks):
-        blocks.append({"type": "text", "text": scrub(message.text)})
-    blocks += [_use_block(call, made_up=before.id is None) for call, before in zip(message.calls, stood.calls, strict=True)]
-    fields: Fields = {"role": message.role, "content": blocks if blocks or parts is not None else scrub(message.text)}
-    beside = _beside(message, more)
-    if thinks:
-        del beside["thinking_blocks"]
-    return fields | beside
-
-
-def _use_block(call: Call, *, made_up: bool) -> Fields:
-    given = call.text if call.malformed else Raw(dump(call.arguments).encode())
-    block: Fields = {"type": "tool_use", "id": call.id, "name": call.name, "input": given}
-    return {**block, _MADE_UP: True} if made_up else block
-
-
-def _result_block(message: Message, more: Besides, *, made_up: bool, where: str) -> Fields:
-    if message.calls:
-        raise BadInput(f"{where} is a result that calls a tool, which Anthropic's form has no place for")
-    parts = _parts(more)
-    block: Fields = {
-        "type": "tool_result",
-        "tool_use_id": message.tool_call_id,
-        "content": parts if parts is not None else scrub(message.text),
-    }
-    beside = {key: value for key, value in _beside(message, more).items() if key != "tool_use_id"}
-    if taken := beside.keys() & block.keys():
-        raise BadInput(f"{where} has a key {min(taken)!r} of its own, which Anthropic's form has for something else")
-    return block | beside | ({_MADE_UP: True} if made_up else {})
-
-
-def _beside(message: Message, more: Besides) -> Fields:
-    """The keys that stand beside what Anthropic's form has a place for."""
-    fields: Fields = {key: value for key, value in more.items() if key != "content"}
-    if message.name is not None:
-        fields["name"] = message.name
-    if message.tool_call_id is not None:
-        fields["tool_use_id"] = message.tool_call_id
-    return fields
-
-
-def _parts(more: Besides) -> list[dict[str, Raw]] | None:
-    """The parts of content that is more than text; None where it is text, or no list of parts."""
-    if "content" not in more:
-        return None
-    try:
-        return _decode_blocks(more["content"])
-    except msgspec.ValidationError:
-        return None
-
-
-def _is_text(part: Mapping[str, Raw]) -> bool:
-    return bytes(part.get("type", b"")) == b'"text"' and bytes(part.get("text", b"")).startswith(b'"')
+def _without_nulls(fields: dict[str, Raw]) -> dict[str, Raw]:
+    """Files that were tables have every key of any block in all of them."""
+    return {key: value for key, value in fields.items() if bytes(value) != b"null"}
 
 
 def _recognises(fields: Mapping[str, Raw]) -> bool:

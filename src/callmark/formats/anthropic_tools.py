@@ -1,6 +1,7 @@
 """Tool lists: OpenAI's form to Anthropic's and back, other keys of a tool (`strict`, `cache_control`) and all."""
 
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 from msgspec import Raw
@@ -17,19 +18,24 @@ _encode = msgspec.json.Encoder().encode
 
 @lru_cache(_REMEMBERED)
 def openai_tools(text: bytes) -> bytes:
-    """Anthropic's tools in OpenAI's form, other keys of theirs (`strict`, `cache_control`) and all; any other list as it is."""
+    """Anthropic's tools in OpenAI's form, other keys of theirs (`strict`, `cache_control`) and all; any other list as it is. A tool of
+    Anthropic's own, which has a type and no schema, keeps its keys."""
     try:
         tools = _decode(text)
     except msgspec.MsgspecError:
         return text
-    if not all("input_schema" in tool for tool in tools):
+    if not any("input_schema" in tool for tool in tools):
         return text
-    functions = []
+    made: list[dict[str, Any]] = []
     for tool in tools:
+        if "input_schema" not in tool and "function" in tool:  # one that is in OpenAI's form already
+            made.append(tool)
+            continue
         if bytes(tool.get("type", b"")) == b'"custom"':
             del tool["type"]
-        functions.append({"parameters" if key == "input_schema" else key: value for key, value in tool.items()})
-    return _encode([{"type": "function", "function": function} for function in functions])
+        function = {"parameters" if key == "input_schema" else key: value for key, value in tool.items()}
+        made.append({"type": "function", "function": function})
+    return _encode(made)
 
 
 @lru_cache(_REMEMBERED)

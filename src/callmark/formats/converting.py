@@ -4,9 +4,9 @@ from collections import Counter
 from typing import Any
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
-from callmark.calls.messages import RESULT_ROLES
+from callmark.calls.messages import RESULT_ROLES, message_texts
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.formats.deepfabric import ID
@@ -21,9 +21,16 @@ _SAID = {  # keys of a row whose meaning every dialect has a place for
     "deepfabric": {"id", "messages", "tools", "question", "final_answer"},
 }
 _NEEDS_IDS = {"anthropic": (True, True), "deepfabric": (True, False)}  # of calls, of results
+_OF_CALLS = frozenset({"id", "type", "function", "index", "tool", "name", "functionName", "arguments", "input", "kwargs"})
 _FOR_CASES = "A decision point can be written as openai, a scenario as scenarios."
 
+
+class _Calls(Struct):
+    tool_calls: list[Raw] | None = None
+
+
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
+_decode_calls = msgspec.json.Decoder(_Calls).decode
 _decode_metadata = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -93,9 +100,14 @@ class Conversion:
         if source.name not in _SAID or isinstance(row, Case):
             return
         fields = _decode_fields(row.original.row)
+        inside = bytes(fields["item"]) if source.name == "openai" and "item" in fields else b""
+        if inside.startswith(b"{"):  # a wrapper: the row is what it holds
+            fields = {**{key: value for key, value in fields.items() if key != "item"}, **_decode_fields(inside)}
         if source.name == "deepfabric" and _only_ours(fields.get("metadata", Raw(b"null"))):
             fields.pop("metadata", None)
-        self.left_out.update(key for key in fields.keys() - _SAID[source.name] if bytes(fields[key]) != b"null")
+        self.left_out.update(key for key in fields if key not in _SAID[source.name] and bytes(fields[key]) != b"null")
+        if self.target.name != "openai":  # which has the messages as they stand
+            self.left_out.update(sorted(_keys_of_calls(row)))
 
     def _count_ids(self, row: Conversation) -> None:
         of_calls, of_results = _NEEDS_IDS.get(self.target.name, (False, False))
@@ -105,6 +117,14 @@ class Conversion:
             self.made_up += sum([message.tool_call_id is None for message in row.messages if message.role in RESULT_ROLES])
         if self.target.name == "deepfabric":
             self.replaced += sum([call.id is not None and not ID.fullmatch(call.id) for call in row.calls])
+
+
+def _keys_of_calls(row: Conversation) -> set[str]:
+    """What stands in calls beside what makes a call, such as the signature of a thought: `tool_calls.extra_content`."""
+    said = zip(row.messages, message_texts(row), strict=True) if row.calls else ()
+    calls = (bytes(call) for message, text in said if message.calls for call in _decode_calls(text).tool_calls or ())
+    fields = (_decode_fields(call) for call in calls if call.startswith(b"{"))
+    return {f"tool_calls.{key}" for call in fields for key in call.keys() - _OF_CALLS if bytes(call[key]) != b"null"}
 
 
 def _only_ours(metadata: Raw) -> bool:

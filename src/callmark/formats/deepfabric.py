@@ -36,6 +36,8 @@ from callmark.wording import counted
 ID = re.compile("[a-zA-Z0-9]{9}")  # of a call
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool", "function": "tool"}
+_SAID = frozenset({"role", "tool_calls", "function_call", "tool_call_id"})  # stands in the message, whatever is kept beside it
+_DEVELOPER = b'"developer"'
 
 
 class _Kept(Struct):
@@ -167,7 +169,9 @@ def _restored(conversation: Conversation, kept: _Kept) -> Conversation:
     for fields in kept.messages:
         index = _decode_any(fields.pop("message", Raw(b"null")))
         if isinstance(index, int):
-            beside[index] = fields
+            beside[index] = {key: value for key, value in fields.items() if key not in _SAID}
+            if bytes(fields.get("role", b"")) == _DEVELOPER:
+                beside[index]["role"] = fields["role"]
     texts = [_restored_text(bytes(text), stood, beside.get(index, {})) for index, text in enumerate(message_texts(conversation))]
     messages = read_messages(b"[" + b",".join(texts) + b"]")
     original = conversation.original

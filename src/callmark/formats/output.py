@@ -9,6 +9,8 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import closing
+from errno import ENOTDIR
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -36,14 +38,16 @@ class Output:
         if self.path == "-":
             self._stream = sys.stdout.buffer
         elif self.path is not None:
+            if not self.path:
+                raise BadInput("the name of a file to write is empty")
             try:
                 target = Path(os.path.realpath(self.path))  # a link stays a link
                 if target.is_dir():
                     raise BadInput(f"{self.path} is a directory, a file to write was expected")
-                target.parent.mkdir(parents=True, exist_ok=True)
+                make_folder(target.parent)
                 if not target.exists() or target.is_file():
                     self._partial = target.with_name(f"{target.name}.partial-{os.getpid()}")
-                self._opened = (self._partial or target).open("wb", buffering=0)
+                self._opened = (self._partial or target).open("wb")
                 if self._partial is not None and target.exists():
                     self._partial.chmod(stat.S_IMODE(target.stat().st_mode))
                 self._target = target
@@ -92,17 +96,32 @@ class Output:
     def _close(self, *, complete: bool) -> None:
         if self.path == "-" and self._stream is not None:
             self._stream.flush()
-        elif self._stream is not None:
-            self._stream.close()
-            if self._opened is not None:
-                self._opened.close()
-            if self._partial is not None and complete:
-                self._partial.replace(self._target)
-            elif self._partial is not None:
-                self._partial.unlink(missing_ok=True)
+        elif self._stream is not None and self._opened is not None:
+            try:
+                with closing(self._opened):
+                    self._stream.close()
+                if self._partial is not None and complete:
+                    self._partial.replace(self._target)
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                if complete:  # what is packed may be written only now; of anything else that went wrong, that was first
+                    complete = False
+                    raise self._refused(error) from None
+            finally:
+                if self._partial is not None and not complete:
+                    self._partial.unlink(missing_ok=True)
 
     def _refused(self, error: OSError | ValueError) -> BadInput:
         return BadInput(f"{self.path} cannot be written: {getattr(error, 'strerror', None) or error}")
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, where they are missing. A file that stands in its place raises `NotADirectoryError`."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise NotADirectoryError(ENOTDIR, f"{folder.name} is a file, a folder was expected") from None
 
 
 def write_lines(path: str, lines: Iterable[bytes]) -> int:

@@ -23,6 +23,7 @@ from callmark.formats.packing import BUFFER, Packing, broken, packing_of, unpack
 
 LONGEST_UNPACKED = 1 << 28  # bytes of a line of a packed file: a few of its own may unpack to any number
 LARGEST_UNPACKED = 1 << 31  # bytes of one that is held in memory
+MOST_BLANK = 1 << 20  # lines of a packed file, one after the other: a few bytes may unpack to any number
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _BOM = b"\xef\xbb\xbf"
 
@@ -40,6 +41,7 @@ class Rows:
         self.packing: Packing | None = None
         self._blank = 0  # lines before the first that is not
         self._unpacked = 0  # lines of a packed file that were read whole
+        self._blank_unpacked = 0  # of these, the last ones that were blank
         self.again = path != "-" and os.path.isfile(path)  # a pipe can be read once
         self.size = os.path.getsize(path) if self.again else 0
         try:
@@ -109,6 +111,11 @@ class Rows:
                 f"{self.name}, line {self._unpacked + 1}: the {self.packing} file unpacks to a line of {_mib(len(line))} or more"
             )
         self._unpacked += bool(line)
+        self._blank_unpacked = self._blank_unpacked + 1 if line.isspace() else 0
+        if self._blank_unpacked > MOST_BLANK:
+            raise BadInput(
+                f"{self.name}, line {self._unpacked:,}: the {self.packing} file unpacks to more than {MOST_BLANK:,} blank lines in a row"
+            )
         return line
 
     def _rest(self) -> bytes:
@@ -133,6 +140,11 @@ class Rows:
             yield
         except broken() as error:
             after = f" after line {self._unpacked:,}" if self._unpacked else ""
+            if "ictionary" in str(error):
+                raise BadInput(
+                    f"{self.name} is a {self.packing} file that was packed with a dictionary, which is not in it",
+                    "Unpack it first, with that dictionary: zstd -d -D DICTIONARY FILE",
+                ) from None
             raise BadInput(f"{self.name} is a {self.packing} file that is cut off or damaged{after} ({error})") from None
         except OSError as error:
             raise BadInput(f"{self.name} cannot be read: {error.strerror or error}") from None
@@ -161,6 +173,8 @@ class Rows:
 
 
 def _open(path: str, name: str) -> IO[bytes]:
+    if not path:
+        raise BadInput("the name of a file to read is empty")
     if path == "-":
         if sys.stdin is None:
             raise BadInput("standard input is closed")

@@ -47,6 +47,7 @@ _NAME = re.compile(r"""["']name["']\s*:\s*["']([^"'\\]+)["']""")
 _TAG = re.compile(r"<(\\*)(/?tool_call>)")
 _LONGEST_LITERAL = 100_000
 _OWN_KEYS = frozenset({"from", "value", "role", "content"})
+_CALL_KEYS = frozenset({"tool_calls", "function_call"})
 
 
 class _Turn(Struct):
@@ -88,6 +89,8 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
             raise BadInput(f"conversations[{index}] does not say who speaks: it has no 'from'")
         value = turn.value if turn.value is not None else turn.content
         messages = _messages(speaker, value if isinstance(value, str) else "" if value is None else dump(value))
+        if more.keys() & _CALL_KEYS and any("tool_calls" in message for message in messages):
+            raise BadInput(f"conversations[{index}] has calls in its text and in {min(more.keys() & _CALL_KEYS)}: which of them count?")
         messages[0] |= more
         if turn.value is not None and isinstance(turn.content, list):
             messages[0]["content"] = turn.content
@@ -126,6 +129,8 @@ def write(conversation: Conversation) -> bytes:
     for index, message in enumerate(conversation.messages):
         if message.calls and message.role != "assistant":
             raise BadInput(f"{conversation.id}: messages[{index}] calls a tool as {message.role}, in ShareGPT only the assistant can")
+        if message.role not in _SPEAKERS and _ROLES.get(message.role.lower(), message.role or None) != message.role:
+            raise BadInput(f"{conversation.id}: messages[{index}].role is {message.role!r}, which in ShareGPT is something else")
     turns: list[dict[str, Any]] = []
     for index, (message, more) in enumerate(zip(conversation.messages, besides(conversation), strict=True)):
         beside = _beside(message, more)
