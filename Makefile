@@ -47,7 +47,7 @@ demo-llm: $(VENV)/local-model      ## the small real LLM at 20 decision points, 
 	$(BIN)/callmark simulate callmark-demo/llm-scenarios.jsonl --limit 2 --agent careful --user local: --config src/callmark/demo/helpdesk/callmark.toml --tools "mcp:$(BIN)/python -m callmark.demo.helpdesk" --system src/callmark/demo/helpdesk/workflow.md --max-turns 8 -o callmark-demo/runs
 
 test: $(VENV)/developed            ## all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(VENV)/developed            ## style, types, layers
 	$(BIN)/ruff check .
@@ -79,7 +79,7 @@ bench-peers: $(VENV)/developed $(PEERS)/bfcl/installed $(PEERS)/agentevals/insta
 	$(BIN)/python benchmarks/grading.py --bfcl $(PEERS)/bfcl/bin/python --agentevals $(PEERS)/agentevals/bin/python --adk $(PEERS)/adk/bin/python
 	$(BIN)/python benchmarks/running.py --inspect $(PEERS)/inspect/bin/python
 
-parity: $(VENV)/developed $(PEERS)/deepfabric/installed $(PEERS)/azure/installed   ## the same numbers as document 002's own package, and inside azure's evaluate()
+parity: $(VENV)/developed $(PEERS)/deepfabric/installed $(PEERS)/azure/installed   ## the same numbers as DeepFabric's own package, and inside azure's evaluate()
 	$(BIN)/python benchmarks/parity.py --peer $(PEERS)/deepfabric/bin/python
 	$(BIN)/python benchmarks/azure.py --peer $(PEERS)/azure/bin/python
 

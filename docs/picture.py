@@ -1,4 +1,7 @@
-"""Makes docs/callmark.png, the README's picture: the report of `callmark demo`, as a browser shows it. Needs Debian's chromium."""
+"""Makes the README's pictures: docs/callmark.png, the report of `callmark demo` as a browser shows it, and two charts of its dataset.
+
+Needs Debian's chromium.
+"""
 
 import contextlib
 import io
@@ -10,6 +13,7 @@ from playwright.sync_api import sync_playwright
 
 from callmark.cli.main import run
 
+CHARTS = ("tools", "turns-calls")
 WIDTH, HEIGHT = 1440, 900
 FLAGS = ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none"]
 
@@ -18,6 +22,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as made, contextlib.redirect_stdout(io.StringIO()):
         if status := run(["demo", "-o", made]):
             return status
+        data = [str(Path(made, "data", name)) for name in ("train.jsonl", "valid.jsonl")]
+        if status := run(["stats", *data, "--charts", f"{made}/charts"]):
+            return status
+        for chart in CHARTS:
+            Path(__file__).with_name(f"{chart}.svg").write_bytes(Path(made, "charts", f"{chart}.svg").read_bytes())
         hasty = next(Path(made, "runs").glob("scripted-hasty-*")).name
         take(f"{Path(made, 'report.html').as_uri()}#run={hasty}", Path(__file__).with_name("callmark.png"))
     return 0

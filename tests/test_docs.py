@@ -83,7 +83,7 @@ def test_a_page_does_what_it_says(
 
 def test_the_readme_does_what_it_says(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    cli("demo", "-o", ".")
+    cli("demo", "hotel", "-o", ".")
     Path("hotel.jsonl").rename("train.jsonl")
     Path("good.jsonl").rename("valid.jsonl")
     *before, (grading, quoted), (running, shown) = commands(README)

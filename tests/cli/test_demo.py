@@ -1,16 +1,18 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 import callmark
+from callmark.cli import demo
 from callmark.data.lint import CODES
 from tests.conftest import Cli
 
 
 def test_the_demo_runs_every_step_and_leaves_a_page(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    done = cli("demo")
+    done = cli("demo", "hotel")
     assert done.status == 0
     for step in ("stats", "show", "lint", "filter", "expand"):
         assert f"$ callmark {step} callmark-demo/" in done.out
@@ -19,6 +21,33 @@ def test_the_demo_runs_every_step_and_leaves_a_page(cli: Cli, tmp_path: Path, mo
     assert "default-src 'none'" in page
     assert all(name in page for name in ("scripted-hasty", "scripted-forgetful", "scripted-perfect"))
     assert len([json.loads(line) for line in Path("callmark-demo/eval.jsonl").read_text().splitlines()]) > 50
+
+
+def test_the_store_s_demo_goes_the_whole_way(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = cli("demo")
+    assert done.status == 0
+    steps = re.findall(r"^\$ callmark (\w+) ", done.out, re.MULTILINE)
+    assert steps == ["synth", "stats", "show", "lint", "lint", "filter", "expand", "show", "run", "compare", "gate", "report"]
+    assert "120 conversations → callmark-demo/data" in done.out
+    assert "✓ call.score" in done.out
+    assert "callmark-demo/report.html   " in done.out.rstrip().splitlines()[-1]
+    train, valid = (callmark.stats(callmark.load(f"callmark-demo/data/{name}.jsonl")) for name in ("train", "valid"))
+    assert train.conversations + valid.conversations == 120
+    assert len(valid.tools) == 15
+    assert callmark.lint(callmark.load("callmark-demo/data/train.jsonl")).findings == []
+
+
+def test_a_demo_writes_over_nothing_of_yours(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "a{b} c"
+    (folder / "data").mkdir(parents=True)
+    (folder / "data" / "synth.json").write_text("{}")
+    monkeypatch.setattr(
+        demo, "DEMOS", {"store": demo.DEMOS["store"]._replace(steps=(("What?", "stats {folder}/hotel.jsonl --charts {data}"),))}
+    )
+    assert cli("demo", "-o", folder).status == 0
+    assert [path.name for path in (folder / "data").iterdir()] == ["synth.json"]
+    assert (folder / "data-2" / "tools.svg").exists()
 
 
 def test_the_demo_says_when_it_cannot_write(cli: Cli, tmp_path: Path) -> None:
@@ -38,6 +67,8 @@ def test_one_flaw_of_each_kind_is_planted_in_the_shipped_dataset() -> None:
         "orphan_result",
         "repeated_key",
         "duplicate_id",
+        "near_duplicate",
+        "leak",
         "tools_change",
     }
 

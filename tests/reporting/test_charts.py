@@ -100,8 +100,24 @@ def test_without_altair_a_sentence_says_what_to_install(monkeypatch: pytest.Monk
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(BadInput, match="file cannot be written: "):
+    with pytest.raises(BadInput, match="file cannot be written: file is a file, a folder was expected"):
         write_charts([("one", callmark.stats([talk("a")]))], str(tmp_path / "file"))
+    with pytest.raises(BadInput, match="the name of the folder for charts is empty"):
+        write_charts([("one", callmark.stats([talk("a")]))], "")
+
+
+def test_a_chart_is_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import altair
+
+    def interrupted(chart: object, path: str, **_: object) -> None:
+        Path(path).write_text("half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(altair.TopLevelMixin, "save", interrupted)
+    (tmp_path / "turns.svg").write_text("of before")
+    with pytest.raises(KeyboardInterrupt):
+        write_charts([("one", callmark.stats([talk("a")]))], str(tmp_path))
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("turns.svg", "of before")]
 
 
 def test_the_command_draws_them_and_says_where(cli: Cli, tmp_path: Path) -> None:
@@ -118,3 +134,9 @@ def test_the_command_says_what_to_install_before_it_reads(cli: Cli, monkeypatch:
     done = cli("stats", "nowhere.jsonl", "--charts", "charts")
     assert (done.status, done.out) == (2, "")
     assert done.err == "callmark: charts need Altair and vl-convert.\npip install 'callmark[charts]' brings both.\n"
+
+
+def test_sets_of_tools_that_begin_alike_are_drawn_apart() -> None:
+    common = [f"a_long_name_of_a_tool_{number}" for number in range(6)]
+    drawn = charts([("one", callmark.stats([talk(*common, last) for last in ("x", "y", "z")]))])
+    assert len({one["label"] for one in values(drawn["combinations"])}) == 3

@@ -2,6 +2,8 @@
 
 import shlex
 import sys
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,8 +22,46 @@ class Demo(NamedTuple):
     runs: int
 
 
+STORE = "mcp:{python} -m callmark.demo.retail"
+ASKED = "Ask three models. These are imitations that make mistakes of known kinds at known rates; a real one is asked likewise."
+LOOK = "Look at it: every case, every fault, what changed, on a page that opens from disk."
 DEMOS = {
-    "models": Demo(
+    "store": Demo(
+        ("hotel.jsonl",),
+        (
+            (
+                "A store's tool server: 15 tools over a database. Customers and an expert talk, by plans over its data, without any LLM; "
+                "only what is sound is kept.",
+                f"synth --tools '{STORE}' -n 120 --seed 7 -o {{data}}",
+            ),
+            ("What is in it?", "stats {data}/train.jsonl {data}/valid.jsonl"),
+            ("What does one of its conversations look like?", "show {data}/valid.jsonl --most-calls"),
+            (
+                "What is wrong with it? Does a conversation of one file stand in the other?",
+                "lint --train {data}/train.jsonl --valid {data}/valid.jsonl",
+            ),
+            ("And in a dataset in which flaws were planted, one of each kind?", "lint {folder}/hotel.jsonl"),
+            (
+                "Keep what finds the customer, then looks at their details at once, and makes nothing up.",
+                "filter {data}/train.jsonl -o {folder}/good.jsonl --rejects {folder}/rejects.jsonl "
+                "--require 'find_* > get_user_details(user_id=$result)' --consistent user_id --grounded --clean",
+            ),
+            ("Make every call its own test.", "expand {data}/valid.jsonl -o {folder}/eval.jsonl"),
+            ("One such test: given the talk so far, which call comes next?", "show {folder}/eval.jsonl --row 3"),
+            (
+                ASKED,
+                "run {folder}/eval.jsonl -o {folder}/runs --model scripted:hasty --model scripted:forgetful --model scripted:perfect",
+            ),
+            ("Is one better than another, or is it noise?", "compare {run[0]} {run[1]}"),
+            (
+                "May it be released? For CI: exit status 0 or 1.",
+                "gate {run[2]} --min call.score=0.9 --max-errors 0 --baseline {run[0]} --max-drop call.score=0.02",
+            ),
+            (LOOK, "report {runs} -o {folder}/report.html"),
+        ),
+        3,
+    ),
+    "hotel": Demo(
         ("hotel.jsonl",),
         (
             ("What is in a dataset?", "stats {folder}/hotel.jsonl"),
@@ -35,10 +75,10 @@ DEMOS = {
             ("Make every call its own test.", "expand {folder}/good.jsonl -o {folder}/eval.jsonl --abstain"),
             ("One such test: given the talk so far, which call comes next?", "show {folder}/eval.jsonl --row 2"),
             (
-                "Ask three models. These are imitations that make mistakes of known kinds at known rates; a real one is asked likewise.",
+                ASKED,
                 "run {folder}/eval.jsonl -o {folder}/runs --model scripted:hasty --model scripted:forgetful --model scripted:perfect",
             ),
-            ("Look at it: every case, every fault, what changed, on a page that opens from disk.", "report {runs} -o {folder}/report.html"),
+            (LOOK, "report {runs} -o {folder}/report.html"),
         ),
         3,
     ),
@@ -62,14 +102,16 @@ DEMOS = {
 
 
 @click.command(name="demo", short_help="See it work, offline, with no file at hand.")
-@click.argument("which", metavar="[models|chatbot]", type=click.Choice(tuple(DEMOS)), default="models")
+@click.argument("which", metavar="[store|hotel|chatbot]", type=click.Choice(tuple(DEMOS)), default="store")
 @click.option("-o", "--out", metavar="DIR", default="callmark-demo", show_default=True, help="Where its files go.")
 def command(which: str, out: str) -> None:
-    """models: statistics, lint, filter and decision points of a small hotel's front desk, and three imitated models that are asked and
-    graded. chatbot: simulated users and two chatbots of a help desk. Each step with the command that you would type.
+    """store: a dataset is synthesised over a store's tool server, described, checked, filtered and cut into tests; three imitated models
+    are asked, graded, compared and gated. hotel: the same, shorter, on a small dataset with planted flaws. chatbot: simulated users and
+    two chatbots of a help desk. Each step with the command that you would type.
 
     \b
     callmark demo
+    callmark demo hotel
     callmark demo chatbot
     """
     from importlib.resources import files
@@ -87,14 +129,21 @@ def command(which: str, out: str) -> None:
             (folder / Path(name).name).write_bytes((files("callmark.demo") / name).read_bytes())
     except OSError as error:
         raise BadInput(f"{out} cannot be written: {error.strerror}") from None
+    data = next(str(path) for path in _data_folders(folder) if not path.exists())
     screen = console()
     for question, line in demo.steps:
         runs = sorted((folder / "runs").glob("*/run.json"), key=lambda run: run.stat().st_mtime)[-demo.runs :]
         names = [shlex.quote(str(run.parent)) for run in runs]
         screen.print()
         screen.print(Text(question, style="bold magenta"))
-        typed = line.format(folder=shlex.quote(out), runs=" ".join(names), python="{python}")
-        screen.print(Text(f"$ callmark {typed.format(python='python')}", style="bold"), soft_wrap=True)
+        known = {"folder": shlex.quote(out), "data": shlex.quote(data), "runs": " ".join(names), "run": names}
+        screen.print(Text(f"$ callmark {line.format(**known, python='python')}", style="bold"), soft_wrap=True)
         screen.print()
-        words = shlex.split(typed.format(python=sys.executable.replace(" ", r"\ ")))
+        words = shlex.split(line.format(**known, python=sys.executable.replace(" ", r"\ ")))
         callmark.main(args=words, prog_name="callmark", standalone_mode=False)
+
+
+def _data_folders(folder: Path) -> Iterator[Path]:
+    """Where synthetic data may go: nothing that is there is written over."""
+    yield folder / "data"
+    yield from (folder / f"data-{number}" for number in count(2))

@@ -24,7 +24,7 @@ def command() -> None:
     """
 
 
-@command.command(short_help="Document 001's Python grader, as one file that needs nothing but Python.")
+@command.command(short_help="A grader in one Python file, for services that run one; it needs nothing but Python.")
 @click.option("-o", "--out", metavar="OUT", required=True, help="Where the program goes; - is standard output.")
 def grader(out: str) -> None:
     """Write the suite `call` as one self-contained file: `grade(sample, item)`, nothing imported but the standard library. It gives
@@ -114,7 +114,7 @@ def results(run: str, form: "Form", out: str | None) -> None:
         click.echo(f"{counted(count, 'row')} → {safe(out)}")
 
 
-@command.command(short_help="A run as document 004's two notebooks, executed.")
+@command.command(short_help="A run as two notebooks, executed: the evaluation, and what went wrong.")
 @click.argument("run", metavar="RUN")
 @click.option("-o", "--out", metavar="DIR", required=True, help="The folder they go into; it is made if there is none.")
 def notebook(run: str, out: str) -> None:

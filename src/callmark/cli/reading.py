@@ -35,6 +35,9 @@ class ReadingOptions(Struct, frozen=True):
         return Reader(self, on_bad=on_bad)
 
 
+_DIALECTS = "openai, anthropic, sharegpt, deepfabric, scenarios or tau-bench; found out if not given."
+
+
 def reading_options(
     *, rejects: str = "Keep rows that cannot be read in FILE, each with its reason.", tools: bool = True
 ) -> Callable[[Command], Command]:
@@ -52,7 +55,7 @@ def reading_options(
             click.option("--rejects", metavar="FILE", help=rejects),
             click.option("--skip-bad", is_flag=True, help="Go on without rows that cannot be read, and count them."),
             *([click.option("--tools", "side_tools", metavar="FILE", help="Tools for rows that have none: a JSON list.")] if tools else []),
-            click.option("--from", "dialect", metavar="DIALECT", help="openai, anthropic, sharegpt, deepfabric, scenarios or tau-bench; found out if not given."),
+            click.option("--from", "dialect", metavar="DIALECT", help=_DIALECTS),
         ):
             decorated = option(decorated)
         return cast("Command", decorated)
@@ -78,7 +81,9 @@ class Reader:
             self._keep(None)
             self._rejects.__exit__(None, None, None)
         if self.bad_rows:
-            kept = f", kept in {self._rejects.path}" if self._rejects.path else " (--rejects FILE keeps them)"
+            from callmark.reporting.safety import safe
+
+            kept = f", kept in {safe(self._rejects.path)}" if self._rejects.path else " (--rejects FILE keeps them)"
             was = "was" if self.bad_rows == 1 else "were"
             say(f"callmark: {counted(self.bad_rows, 'row')} could not be read and {was} skipped{kept}.")
 

@@ -1,5 +1,7 @@
 """`callmark stats`: what is in a dataset."""
 
+import sys
+
 import click
 
 from callmark.cli.reading import ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file, tracked
@@ -35,7 +37,12 @@ def command(files: tuple[str, ...], reading: ReadingOptions, charts: str | None,
     with reading.reader() as reader:
         datasets = [reader.open(path) for path in files]
         results = [(dataset, stats(tracked(dataset))) for dataset in datasets]
-    drawn = write_charts(list(zip(chart_names(files), [one for _, one in results], strict=True)), charts) if charts is not None else []
+    drawn = []
+    if charts is not None:
+        from callmark.reporting.terminal import console
+
+        with console(sys.stderr).status("drawing charts …"):  # on a terminal; it takes seconds
+            drawn = write_charts(list(zip(chart_names(files), [one for _, one in results], strict=True)), charts)
     if as_json:
         import msgspec
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from callmark.data.stats import Stats
 from callmark.errors import BadInput
+from callmark.formats.output import make_folder
 from callmark.reporting.safety import one_line
 from callmark.wording import counted
 
@@ -25,6 +26,7 @@ Rows = list[dict[str, Any]]
 FORMATS: dict[str, Literal["svg", "png", "json"]] = {"svg": "svg", "png": "png", "vl.json": "json"}
 _MOST = 30  # tools of a chart, or sets of tools
 _NAME = 40  # characters of a name
+_LABEL = 400  # of what is ranked; how much of it there is room for is the chart's to know, and no two are drawn as one
 _COLOURS = ["#2f5fd0", "#e08a1e", "#2a9d6f", "#b04a8f", "#7a7f87", "#c0392b"]
 _WIDTH, _HEIGHT = 460, 240
 _CONFIG: dict[str, Any] = {
@@ -69,14 +71,21 @@ def charts(files: Named) -> "dict[str, alt.TopLevelMixin]":
 
 def write_charts(files: Named, folder: str) -> list[Path]:
     """Draw them into a folder, each in every format; gives the files, in order. A folder that cannot be written raises `BadInput`."""
+    if not folder:
+        raise BadInput("the name of the folder for charts is empty")
     drawn = charts(files)
     written: list[Path] = []
     try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
+        make_folder(Path(folder))
         for name, chart in drawn.items():
             for ending, kind in FORMATS.items():
                 path = Path(folder, f"{name}.{ending}")
-                chart.save(str(path), format=kind, scale_factor=2 if kind == "png" else 1)
+                partial = path.with_name(f"{path.name}.partial-{os.getpid()}")
+                try:
+                    chart.save(str(partial), format=kind, scale_factor=2 if kind == "png" else 1)
+                    partial.replace(path)
+                finally:
+                    partial.unlink(missing_ok=True)
                 written.append(path)
     except OSError as error:
         raise BadInput(f"{folder} cannot be written: {error.strerror or error}") from None
@@ -123,7 +132,7 @@ class _Drawing:
                 total[name] = total.get(name, 0) + count / of_file
         ranked = sorted(total, key=lambda name: (-total[name], name))
         rows = [
-            self._row(file, counts(stats).get(name, 0), sum(counts(stats).values()), at=at, label=one_line(name, label_limit // 6))
+            self._row(file, counts(stats).get(name, 0), sum(counts(stats).values()), at=at, label=one_line(name, _LABEL))
             for at, name in enumerate(ranked[:_MOST])
             for file, stats in self._files
         ]
