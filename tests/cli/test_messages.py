@@ -42,7 +42,7 @@ def every(command: list[str], path: Path, folder: Path) -> list[str | Path]:
             b'{"a": 1}',
             "line 1: no dialect recognises the row: its keys are a; messages, conversations or expected_function_calls was expected.",
         ),
-        (gzip.compress(b'{"messages": []}')[:-9], "is a gzip file that is cut off or damaged"),
+        (gzip.compress(b'{"messages": []}', mtime=0)[:-9], "is a gzip file that is cut off or damaged"),
     ],
 )
 def test_a_file_that_cannot_be_used(cli: Cli, tmp_path: Path, command: list[str], content: bytes, sentence: str) -> None:

@@ -70,6 +70,7 @@ def callmark() -> None:
     callmark demo                     see it work, with no file at hand
     callmark stats train.jsonl        what is in a dataset
     callmark lint train.jsonl         what is wrong with it
+    callmark synth -n 300 -o data     conversations made over a store's tools, or yours
     callmark expand valid.jsonl -o eval.jsonl
     callmark grade eval.jsonl --predictions base.jsonl
     callmark run eval.jsonl --model openai:gpt-4.1-mini
