@@ -207,7 +207,7 @@ DROP = ["--max-drop", "call.score=0.1"]
         (["tuned", "--max-errors", "0", "--junit", "base"], "callmark: base is a directory, a file to write was expected.\n"),
         (
             ["tuned", "--max-errors", "0", "--junit", "base/run.json/x.xml"],
-            "callmark: base/run.json/x.xml cannot be written: File exists.\n",
+            "callmark: base/run.json/x.xml cannot be written: run.json is a file, a folder was expected.\n",
         ),
         (["tuned", "--max-errors", "0", "--summary", "base"], "callmark: base is a directory, a file to write was expected.\n"),
         (
