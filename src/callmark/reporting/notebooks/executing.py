@@ -29,7 +29,11 @@ def execute(books: "Mapping[str, NotebookNode]", folder: Path, *, longest: int =
 
 
 async def _execute_all(books: "Mapping[str, NotebookNode]", folder: Path, longest: int) -> None:
-    await asyncio.gather(*(_execute(book, name, folder, longest) for name, book in books.items()))
+    tasks = [_execute(book, name, folder, longest) for name, book in books.items()]
+    # each to its end, whatever becomes of the other: a kernel that is just starting cannot be stopped
+    for outcome in await asyncio.gather(*tasks, return_exceptions=True):
+        if outcome is not None:
+            raise outcome
 
 
 async def _execute(book: "NotebookNode", name: str, folder: Path, longest: int) -> None:
