@@ -12,6 +12,7 @@ import pytest
 from callmark.demo.helpdesk import tools
 from callmark.demo.helpdesk.desk import Desk
 from callmark.demo.serving import CONVERSATION, EXTENSION, STATE, Conversations
+from tests.demo.serving import over_stdio, serving_http
 from tests.demo.test_helpdesk_desk import ITEM, TICKET
 
 COMMAND = [sys.executable, "-m", "callmark.demo.helpdesk"]
@@ -74,24 +75,13 @@ async def look(server: Any) -> Seen:
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with subprocess.Popen([*COMMAND, "--http", "0"], stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        try:
-            yield server.stdout.readline().strip()
-        finally:
-            server.terminate()
-            server.wait(10)
+    with serving_http(COMMAND) as address:
+        yield address
 
 
 @pytest.fixture(scope="module", params=["stdio", "http"])
 def seen(request: pytest.FixtureRequest) -> Seen:
-    from mcp import StdioServerParameters, stdio_client
-
-    if request.param == "http":
-        return asyncio.run(look(request.getfixturevalue("url")))
-    # the SDK keeps the standard error of when it was imported, which may be that of a test that has ended
-    over_stdio = stdio_client(StdioServerParameters(command=COMMAND[0], args=COMMAND[1:]), errlog=sys.__stderr__ or sys.stderr)
-    return asyncio.run(look(over_stdio))
+    return asyncio.run(look(request.getfixturevalue("url") if request.param == "http" else over_stdio(COMMAND)))
 
 
 def test_the_sdks_own_client_lists_and_calls_every_tool(seen: Seen) -> None:

@@ -23,8 +23,11 @@ class Demo(NamedTuple):
 
 
 STORE = "mcp:{python} -m callmark.demo.retail"
-ASKED = "Ask three models. These are imitations that make mistakes of known kinds at known rates; a real one is asked likewise."
-LOOK = "Look at it: every case, every fault, what changed, on a page that opens from disk."
+ASK = (
+    "Ask three models. These are imitations that make mistakes of known kinds at known rates; a real one is asked likewise.",
+    "run {folder}/eval.jsonl -o {folder}/runs --model scripted:hasty --model scripted:forgetful --model scripted:perfect",
+)
+LOOK = ("Look at it: every case, every fault, what changed, on a page that opens from disk.", "report {runs} -o {folder}/report.html")
 DEMOS = {
     "store": Demo(
         ("hotel.jsonl",),
@@ -48,16 +51,13 @@ DEMOS = {
             ),
             ("Make every call its own test.", "expand {data}/valid.jsonl -o {folder}/eval.jsonl"),
             ("One such test: given the talk so far, which call comes next?", "show {folder}/eval.jsonl --row 3"),
-            (
-                ASKED,
-                "run {folder}/eval.jsonl -o {folder}/runs --model scripted:hasty --model scripted:forgetful --model scripted:perfect",
-            ),
+            ASK,
             ("Is one better than another, or is it noise?", "compare {run[0]} {run[1]}"),
             (
                 "May it be released? For CI: exit status 0 or 1.",
                 "gate {run[2]} --min call.score=0.9 --max-errors 0 --baseline {run[0]} --max-drop call.score=0.02",
             ),
-            (LOOK, "report {runs} -o {folder}/report.html"),
+            LOOK,
         ),
         3,
     ),
@@ -74,11 +74,8 @@ DEMOS = {
             ),
             ("Make every call its own test.", "expand {folder}/good.jsonl -o {folder}/eval.jsonl --abstain"),
             ("One such test: given the talk so far, which call comes next?", "show {folder}/eval.jsonl --row 2"),
-            (
-                ASKED,
-                "run {folder}/eval.jsonl -o {folder}/runs --model scripted:hasty --model scripted:forgetful --model scripted:perfect",
-            ),
-            (LOOK, "report {runs} -o {folder}/report.html"),
+            ASK,
+            LOOK,
         ),
         3,
     ),

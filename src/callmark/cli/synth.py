@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from callmark.simulation.simulate import Named
     from callmark.simulation.synthesis.synthesis import Order
     from callmark.simulation.synthesis.world import World
+    from callmark.simulation.talk import State
     from callmark.types import Case, Tool
 
 NUMBER, SEED, SHARE = 300, 7, 0.2
@@ -152,7 +153,7 @@ def _order(
     from callmark.cli.simulate import text_of
     from callmark.demo.retail.tools import TOOLS
     from callmark.models.model import ModelSettings
-    from callmark.simulation.simulate import listed_tools
+    from callmark.simulation.simulate import first_look
     from callmark.simulation.synthesis.synthesis import Order
 
     named = config.models
@@ -164,10 +165,10 @@ def _order(
     if scenarios is not None and balance:
         raise BadInput("--balance is about plans that are made up: those of --scenarios are as they are")
     plans = None if scenarios is None else _scenarios(scenarios)
-    listed = listed_tools(tools, keys) if tools else TOOLS
+    listed, state = first_look(tools, keys, at_state=_are_the_stores) if tools else (TOOLS, None)
     world = _world(tools, listed, plans, label=scenarios or "", spoken=agent is not None)
-    if tools and plans is None and not world.made_up:
-        _refuse_another_store(tools, keys)
+    if plans is None:
+        _refuse_another_store(state)
     if plans is not None and number is not None and number > len(plans):
         raise BadInput(f"{number:,} conversations cannot be made of {counted(len(plans), 'scenario')}: {scenarios} has no more")
     return Order(
@@ -203,25 +204,28 @@ def _world(tools: tuple[str, ...], listed: "Sequence[Tool]", plans: "Sequence[Ca
 
 
 def _known_world(tools: tuple[str, ...], listed: "Sequence[Tool]") -> "World | None":
-    from callmark.demo.retail.tools import TOOLS
-
     if any(spec.startswith(_MADE_UP) for spec in tools):
         from callmark.simulation.synthesis.api_world import api_world
 
         return api_world(tools[0].removeprefix(_MADE_UP))
-    if {tool.name for tool in listed} != {tool.name for tool in TOOLS}:
+    if not _are_the_stores(listed):
         return None
     from callmark.demo.retail.world import store_world
 
     return store_world()
 
 
-def _refuse_another_store(tools: tuple[str, ...], keys: "Keys") -> None:
-    """Plans are made of the store as it is when nothing is said; a server that tells that it has other customers cannot carry them out."""
-    from callmark.demo.retail.world import is_store_state
-    from callmark.simulation.simulate import first_state
+def _are_the_stores(listed: "Sequence[Tool]") -> bool:
+    from callmark.demo.retail.tools import TOOLS
 
-    if not is_store_state(first_state(tools, keys)):
+    return {tool.name for tool in listed} == {tool.name for tool in TOOLS}
+
+
+def _refuse_another_store(state: "State | None") -> None:
+    """Plans are made of the store as it is when nothing is said: a server that tells that it has other customers cannot carry them out."""
+    from callmark.demo.retail.world import is_store_state
+
+    if state is not None and not is_store_state(state):
         raise BadInput(
             "these are the tools of the retail store, but its customers, products and orders are not those that plans are made of",
             "Start the store without --seed, or give --scenarios and --agent.",

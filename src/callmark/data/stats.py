@@ -94,8 +94,6 @@ class Tally:
 
     def __init__(self) -> None:
         self._rows = 0
-        self._turns: Counter[int] = Counter()
-        self._calls: Counter[int] = Counter()
         self._roles: Counter[str] = Counter()
         self._tools: Counter[str] = Counter()
         self._first: Counter[str] = Counter()
@@ -150,13 +148,18 @@ class Tally:
         if not self._rows:
             raise BadInput("there is no row to count")
         self._spread()
+        turns: Counter[int] = Counter()
+        calls: Counter[int] = Counter()
+        for (of_turns, of_calls), count in self._both.items():
+            turns[of_turns] += count
+            calls[of_calls] += count
         follows: dict[str, dict[str, int]] = {}
         for (before, after), count in self._pairs.most_common():
             follows.setdefault(before, {})[after] = count
         return Stats(
             conversations=self._rows,
-            num_turns=describe(self._turns),
-            tool_calls=describe(self._calls),
+            num_turns=describe(turns),
+            tool_calls=describe(calls),
             tools=dict(self._tools.most_common()),
             roles=dict(self._roles.most_common()),
             never_called=sorted(self._listed.keys() - self._tools.keys()),
@@ -168,8 +171,8 @@ class Tally:
             follows=follows,
             tool_sets=[ToolSet(sorted(names), count) for names, count in _ranked_sets(self._sets)],
             arguments=self._arguments(),
-            turns_counts=dict(sorted(self._turns.items())),
-            calls_counts=dict(sorted(self._calls.items())),
+            turns_counts=dict(sorted(turns.items())),
+            calls_counts=dict(sorted(calls.items())),
             turns_and_calls=[TurnsAndCalls(*both, count) for both, count in sorted(self._both.items())],
             text_lengths=self._text_lengths(),
         )
@@ -180,14 +183,12 @@ class Tally:
 
     def _spread(self) -> None:
         for speakers, count in self._speakers.items():
-            self._turns[len(speakers)] += count
             for role in speakers:
                 self._roles[role] += count
         for sequence, count in self._sequences.items():
             for group in sequence:
                 self._per_message[len(group)] += count
             names = [name for group in sequence for name in group]
-            self._calls[len(names)] += count
             for name in names:
                 self._tools[name] += count
             for pair in pairwise(names):

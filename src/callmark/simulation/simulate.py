@@ -6,10 +6,9 @@ the tools as they were.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from os import PathLike, fspath
-from typing import TypeVar
 
 from msgspec import structs
 
@@ -31,7 +30,7 @@ from callmark.running.run import chosen, outside_a_loop
 from callmark.simulation.agents import ModelAgent, ReportingAgent
 from callmark.simulation.checking import refuse_unknown_functions
 from callmark.simulation.simulator import CONCURRENCY, MAX_TURNS, Simulator
-from callmark.simulation.talk import Agent, Ask, State, Toolbox, User
+from callmark.simulation.talk import Agent, Ask, State, User
 from callmark.simulation.toolboxes import EXAMPLES, open_tools
 from callmark.simulation.toolboxes.none import NoTools
 from callmark.simulation.users import open_user
@@ -43,7 +42,6 @@ _DOES_ITS_OWN = ("chatbot",)  # never takes tools from us
 _MAY_REPORT = ("chatbot", "python", "cmd")  # may be whole chatbots, which report the calls that they made
 _KNOW_THE_ANSWERS = ("scripted", "replay")
 Named = tuple[str | None, ModelSettings]
-Seen = TypeVar("Seen")
 
 
 def simulation_runs(
@@ -204,23 +202,19 @@ def simulate(
 def listed_tools(specs: Sequence[str], keys: Keys) -> tuple[Tool, ...]:
     """The tools that conversations will have. What cannot be used raises `BadInput`."""
 
-    async def listed(toolbox: Toolbox) -> tuple[Tool, ...]:
-        return toolbox.tools
-
-    return _looked_at(specs, keys, listed)
+    return first_look(specs, keys)[0]
 
 
-def first_state(specs: Sequence[str], keys: Keys) -> State | None:
-    """The state that conversations begin in; None where the tools do not tell it. What cannot be used raises `BadInput`."""
-    return _looked_at(specs, keys, lambda toolbox: toolbox.state())
+def first_look(
+    specs: Sequence[str], keys: Keys, *, at_state: Callable[[tuple[Tool, ...]], bool] = lambda tools: False
+) -> tuple[tuple[Tool, ...], State | None]:
+    """The tools that conversations will have; and the state that they begin in, where such tools are to be asked for it and tell it."""
 
-
-def _looked_at(specs: Sequence[str], keys: Keys, look: Callable[[Toolbox], Awaitable[Seen]]) -> Seen:
-    async def looked() -> Seen:
+    async def looked() -> tuple[tuple[Tool, ...], State | None]:
         async with open_tools(specs, keys=keys) as source:
             try:
                 async with source.opened("tools") as toolbox:
-                    return await look(toolbox)
+                    return toolbox.tools, await toolbox.state() if at_state(toolbox.tools) else None
             except NoReply as error:
                 raise BadInput(str(error)) from None
 

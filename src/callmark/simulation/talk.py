@@ -133,3 +133,13 @@ class User(Protocol):
     async def __aenter__(self) -> Self: ...
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
+
+
+class NothingToOpen:
+    """Entered and left without a word: for users and tools that are there without any help."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        return None

@@ -28,7 +28,6 @@ _PLAIN = re.compile(r"(?!\.+$)[\w .-]{1,200}")  # names that lead nowhere else
 _MAY_BE_LINKS = (RUN, GRADES, SUMMARY, PREDICTIONS)
 _MOST_OPEN = 6  # runs, and as many comparisons
 _PATIENCE = 0.4  # seconds that somebody waits for the list
-_AT_ONCE = 100  # grades that are counted before others are given way to
 _SMALL = 5_000_000  # bytes of grades that are read while they wait
 
 
@@ -174,10 +173,8 @@ class FolderOfRuns:
         with suppress(BadInput):
             run = Run(path)
             tally = run.tally(detailed=False)
-            for count, grade in enumerate(run.grades()):
+            for grade in self.precedence.beside(run.grades()) if give_way else run.grades():
                 tally.add(grade)
-                if give_way and count % _AT_ONCE == 0:
-                    self.precedence.give_way()
             summary = tally.summary(intervals={run.headline})
         self._summaries[name] = (stamp, summary)
         return summary

@@ -20,7 +20,6 @@ from callmark.viewer.precedence import Precedence
 _FIRST, _STEP = 500, 5000  # rows that are there together: a screen of them at first
 _SOON = 20_000  # rows before which nothing is counted
 _FEW = 5000  # rows of which everything is worked out in one go
-_AT_ONCE = 100  # grades that are counted before others are given way to
 _PATIENCE = 0.15  # seconds that somebody waits for numbers before they are told to come again
 
 
@@ -126,11 +125,9 @@ class OpenedRun:
             with self._precedence:
                 self._read_rows(None if known else tally)
             if known:
-                for count, grade in enumerate(self.run.grades()):
+                for grade in self._precedence.beside(self.run.grades()):
                     tally.add(grade)
-                    if count % _AT_ONCE == 0:
-                        self._precedence.give_way()
-                        self._stop_if_closed()
+                    self._stop_if_closed()
             self._say(summary=tally.summary(), ready=True)
         except BadInput as error:
             self._say(error=error)

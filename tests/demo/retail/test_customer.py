@@ -2,78 +2,35 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from random import Random
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
 from callmark.calls.agreement import is_yes
-from callmark.demo.retail import circumstances, openings, reactions, replies, tools, wishes
+from callmark.demo.retail import circumstances, openings, reactions, replies, wishes
 from callmark.demo.retail.customer import MOST_TURNS, Customers
 from callmark.demo.retail.naming import in_place_of, version
 from callmark.demo.retail.phrasing import Grammar, key, sentences
 from callmark.demo.retail.plans import MANNERS
-from callmark.demo.retail.store import Store
 from callmark.demo.retail.wording import Wording
 from callmark.demo.retail.world import store_world
 from callmark.errors import BadInput
-from callmark.models.model import Question
-from callmark.simulation.simulator import Simulator
-from callmark.simulation.talk import Result, State, Utterance
-from callmark.types import Call, Case, Message, Tool
+from callmark.models.model import Reply
+from callmark.simulation.talk import Utterance
+from callmark.types import Case, Message
+from tests.demo.retail.talking import held
 
 REAL = 0.44  # distinct 4-grams a word in the user turns of the 55 real conversations; tests/real computes it
 NUMBER = 55
 
 
-class _Box:
-    def __init__(self, store: Store) -> None:
-        self.tools: tuple[Tool, ...] = tools.TOOLS
-        self._store = store
-
-    async def call(self, call: Call) -> Result:
-        answer = self._store.call(call.name, call.arguments)
-        return Result(answer.text, answer.is_error)
-
-    async def state(self) -> State | None:
-        return None
-
-
-class _Source:
-    label = "the store, in this process"
-
-    def __init__(self) -> None:
-        self._store = Store(7)
-
-    @asynccontextmanager
-    async def opened(self, conversation: str) -> AsyncIterator[_Box]:
-        copy = self._store.copy()
-        try:
-            yield _Box(copy)
-        finally:
-            copy.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._store.close()
-
-
 @lru_cache
-def conversations(number: int = NUMBER, seed: int = 7) -> list[Any]:
+def conversations(number: int = NUMBER, seed: int = 7) -> list[Reply]:
     """What came of that many plans, spoken by the expert and the customer."""
-    world = store_world()
-
-    async def talk() -> list[Any]:
-        async with Simulator("expert", world.expert(), world.user(seed), _Source(), system=world.system) as simulator:
-            return [await simulator.ask(Question(plan, 0)) for plan in world.plans(number, seed=seed)]
-
-    return asyncio.run(talk())
+    return held(store_world().plans(number, seed=seed), seed=seed)
 
 
 def turns(replies: Iterable[Any]) -> list[list[str]]:

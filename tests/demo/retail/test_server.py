@@ -13,6 +13,7 @@ from callmark.demo.retail import tools
 from callmark.demo.retail.store import Store
 from callmark.demo.serving import CONVERSATION, EXTENSION, STATE
 from tests.demo.retail.stores import an_order, every_call
+from tests.demo.serving import over_stdio, serving_http
 
 COMMAND = [sys.executable, "-m", "callmark.demo.retail"]
 HOSTILE: list[tuple[str, dict[str, Any]]] = [
@@ -73,24 +74,13 @@ async def look(server: Any, store: Store) -> Seen:
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with subprocess.Popen([*COMMAND, "--http", "0"], stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        try:
-            yield server.stdout.readline().strip()
-        finally:
-            server.terminate()
-            server.wait(10)
+    with serving_http(COMMAND) as address:
+        yield address
 
 
 @pytest.fixture(scope="module", params=["stdio", "http"])
 def seen(request: pytest.FixtureRequest, seeded: Store) -> Seen:
-    from mcp import StdioServerParameters, stdio_client
-
-    if request.param == "http":
-        return asyncio.run(look(request.getfixturevalue("url"), seeded))
-    # the SDK keeps the standard error of when it was imported, which may be that of a test that has ended
-    over_stdio = stdio_client(StdioServerParameters(command=COMMAND[0], args=COMMAND[1:]), errlog=sys.__stderr__ or sys.stderr)
-    return asyncio.run(look(over_stdio, seeded))
+    return asyncio.run(look(request.getfixturevalue("url") if request.param == "http" else over_stdio(COMMAND), seeded))
 
 
 def test_the_sdks_own_client_lists_and_calls_every_tool(seen: Seen, store: Store) -> None:

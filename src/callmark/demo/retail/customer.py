@@ -8,8 +8,7 @@ sentence is said twice. Who is not understood, or does not understand, says it o
 import re
 from collections.abc import Callable, Sequence
 from random import Random
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from callmark.calls.agreement import is_yes
 from callmark.demo.retail.phrasing import key, sentences, tidied
@@ -17,7 +16,7 @@ from callmark.demo.retail.plan_form import plan_of
 from callmark.demo.retail.understanding import Act, acts_of
 from callmark.demo.retail.wish_words import Wish
 from callmark.demo.retail.wording import Plan, Wording
-from callmark.simulation.talk import Utterance
+from callmark.simulation.talk import NothingToOpen, Utterance
 from callmark.types import Case, Message
 
 MOST_TURNS = 40
@@ -31,7 +30,7 @@ _GIVE_UP = "<give up>"
 _Way = Callable[[Random], str]
 
 
-class Customers:
+class Customers(NothingToOpen):
     """Plays every scenario with a plan of the store."""
 
     label = "customer"
@@ -42,12 +41,6 @@ class Customers:
     def of(self, case: Case, trial: int) -> "Customer":
         """The customer of that scenario. One without a plan, or with one that lacks something, raises `BadInput`."""
         return Customer(plan_of(case), f"{self._seed}/{case.id}/{trial}")
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        return None
 
 
 class Customer:

@@ -8,7 +8,7 @@ from callmark.demo.retail.orders import REASONS
 from callmark.demo.retail.payments import paid, total
 from callmark.demo.retail.people import make_address
 from callmark.demo.retail.plan_draft import Draft, Wish, items_sum, named_once
-from callmark.demo.retail.plan_swaps import can_be_swapped_first, first_swap
+from callmark.demo.retail.plan_swaps import swapped_once
 from callmark.demo.retail.records import Row
 
 NO_LONGER_NEEDED, BY_MISTAKE = REASONS
@@ -58,10 +58,9 @@ _ELSEWHERE = ("credit_card", "paypal")
 def cancel(draft: Draft, variant: str) -> bool:
     """A wish to cancel an order, or a part of it."""
     if variant == "once changed":
-        order = draft.find(can_be_swapped_first)
+        order = swapped_once(draft)
         if order is None:
             return False
-        first_swap(draft, order)
         draft.wish("cancel", order, same_order=True, reason=NO_LONGER_NEEDED, outcome="refused", because="changed once")
         return True
     status = _STATUS.get(variant, "pending")
@@ -90,10 +89,9 @@ def cancel(draft: Draft, variant: str) -> bool:
 def order_address(draft: Draft, variant: str) -> bool:
     """A wish to have an order sent elsewhere."""
     if variant == "once changed":
-        order = draft.find(can_be_swapped_first)
+        order = swapped_once(draft)
         if order is None:
             return False
-        first_swap(draft, order)
         address = make_address(draft.chance)
         draft.wish("order address", order, same_order=True, address=address, outcome="refused", because="changed once")
         return True

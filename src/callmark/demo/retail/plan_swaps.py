@@ -86,7 +86,15 @@ def first_swap(draft: Draft, order: Row) -> None:
     _write(draft, "order items", order, [item], wish["payment"])
 
 
-def can_be_swapped_first(draft: Draft, order: Row) -> bool:
+def swapped_once(draft: Draft) -> Row | None:
+    """An order of which something is swapped first; None where there is none that it can be done with."""
+    order = draft.find(_can_be_swapped)
+    if order is not None:
+        first_swap(draft, order)
+    return order
+
+
+def _can_be_swapped(draft: Draft, order: Row) -> bool:
     """Whether `first_swap` is possible."""
     return order["status"] == "pending" and any(draft.replacements(item, price="same") for item in named_once(order))
 

@@ -54,11 +54,11 @@ class StoreWorld:
         return Customers(seed)
 
 
-def is_store_state(state: State | None) -> bool:
-    """Whether a server's state is the one that plans are made of, or may be: None is what a server does not tell."""
+def is_store_state(state: State) -> bool:
+    """Whether a server's state is the one that plans are made of."""
     store = Store()
     try:
-        return state is None or state == store.state()
+        return state == store.state()
     finally:
         store.close()
 

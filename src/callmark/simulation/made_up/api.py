@@ -20,6 +20,7 @@ from callmark.simulation.made_up.shapes import properties, shape, shaped
 from callmark.simulation.made_up.telling import shown
 from callmark.simulation.made_up.values import About
 from callmark.simulation.openapi import Api, Operation
+from callmark.simulation.talk import Result
 from callmark.types import Call
 
 _MOST_TOLD = 3  # things that are wrong with a call
@@ -27,11 +28,6 @@ _KEPT = 64  # beginnings of conversations that are remembered
 _COUNTS = frozenset({"total", "count", "totalcount", "total_count", "size", "total_items", "totalitems", "number", "results", "matches"})
 _MAKING = frozenset({"create", "add", "register", "place", "insert", "new", "make", "open", "submit", "book", "schedule"})
 _PAGES = frozenset({"limit", "page", "offset", "per_page", "page_size", "cursor", "sort", "order", "sort_by", "order_by"})
-
-
-class Answer(Struct, frozen=True):
-    text: str
-    is_error: bool = False
 
 
 class Meaning(Struct, frozen=True):
@@ -100,16 +96,16 @@ class MadeUp:
         tables = {name: {**rows, **self.things.unseen.get(name, {})} for name, rows in self.things.tables.items()}
         return tables | {name: {**tables.get(name, {}), **rows} for name, rows in self._records.items()}
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+    def call(self, name: str, arguments: Mapping[str, Any]) -> Result:
         """Carry out an operation that there is. Arguments that its schema does not allow, and what is not there (any more), are errors."""
         meaning = self._api.meanings[name]
         wrong = self._api.schemas.violations(Call(name, dict(arguments)))
         if wrong:
             told = "; ".join(f"{where}: {what}" if where else what for where, what in wrong[:_MOST_TOLD])
-            return Answer(f"The arguments are not valid: {told}.", True)
+            return Result(f"The arguments are not valid: {told}.", True)
         given = {key: value for key, value in arguments.items() if value is not None}
         answer = self._written(meaning, given) if meaning.operation.writes else self._read(meaning, given)
-        return answer if isinstance(answer, Answer) else Answer(answer if isinstance(answer, str) else dump(answer))
+        return answer if isinstance(answer, Result) else Result(answer if isinstance(answer, str) else dump(answer))
 
     def _read(self, meaning: Meaning, given: Row) -> Any:
         subject = meaning.subject
@@ -247,10 +243,10 @@ class MadeUp:
         table = self._records.setdefault(meaning.operation.tool.name, {})
         table[str(len(table) + 1)] = given
 
-    def _missing(self, meaning: Meaning, given: Row, name: str = "") -> Answer:
+    def _missing(self, meaning: Meaning, given: Row, name: str = "") -> Result:
         name = name or meaning.own
         kind = meaning.keys.get(name, meaning.kind).replace("_", " ")
-        return Answer(f"There is no {kind} {given[name]}.", True)
+        return Result(f"There is no {kind} {given[name]}.", True)
 
 
 def _makes(operation: Operation) -> bool:

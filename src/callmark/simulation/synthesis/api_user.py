@@ -5,14 +5,12 @@ is said to them. The same seed, the same words.
 from collections.abc import Sequence
 from itertools import takewhile
 from random import Random
-from types import TracebackType
-from typing import Self
 
 from callmark.simulation.made_up.names import singular
 from callmark.simulation.synthesis.api_expert import is_told, is_yours, plan_of
 from callmark.simulation.synthesis.api_goals import Goal, Plan, Tell
 from callmark.simulation.synthesis.api_lines import USER, Lines
-from callmark.simulation.talk import Utterance
+from callmark.simulation.talk import NothingToOpen, Utterance
 from callmark.simulation.users.phrases import CLOSING, CONFIRM
 from callmark.types import Case, Message
 
@@ -22,7 +20,7 @@ _SHORT = 60  # characters of what is told without a word around it
 _POLITE = (" Thank you!", " Thanks in advance.", " Many thanks.", " I would appreciate it.")
 
 
-class ApiUser:
+class ApiUser(NothingToOpen):
     """Plays scenarios that hold a plan of `api_plans`; any other raises `BadInput`."""
 
     label = "plan"
@@ -32,12 +30,6 @@ class ApiUser:
 
     def of(self, case: Case, trial: int) -> "_Person":
         return _Person(plan_of(case), Random(f"{self._seed}/{case.id}/{trial}/user"))
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        return None
 
 
 class _Person:

@@ -7,18 +7,16 @@ begin with the same. Nothing outside is called.
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from callmark.calls.strict import scrub
 from callmark.simulation.made_up.api import MadeUp, MadeUpApi
 from callmark.simulation.openapi import read_api
-from callmark.simulation.talk import Result, State, Toolbox
+from callmark.simulation.talk import NothingToOpen, Result, State, Toolbox
 from callmark.simulation.toolboxes.answers import refused, told
 from callmark.types import Call, Tool
 
 
-class MadeUpTools:
+class MadeUpTools(NothingToOpen):
     """Raises `BadInput` for a file that is no OpenAPI 3, as `read_openapi` does."""
 
     def __init__(self, path: str) -> None:
@@ -30,12 +28,6 @@ class MadeUpTools:
     async def opened(self, conversation: str) -> AsyncIterator[Toolbox]:
         case = conversation.rsplit("/", 2)[0]  # of `case/trial/one of a kind`: what comes after the case differs from time to time
         yield _MadeUpToolbox(self.tools, self._api.opened(case))
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        return None
 
 
 class _MadeUpToolbox:

@@ -2,14 +2,12 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from types import TracebackType
-from typing import Self
 
-from callmark.simulation.talk import Result, State, Toolbox
+from callmark.simulation.talk import NothingToOpen, Result, State, Toolbox
 from callmark.types import Call, Tool
 
 
-class NoTools:
+class NoTools(NothingToOpen):
     """A source of empty toolboxes, which is an empty toolbox itself: there is nothing that conversations could share."""
 
     label = "no tools"
@@ -25,9 +23,3 @@ class NoTools:
 
     async def state(self) -> State | None:
         return None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        pass

@@ -8,8 +8,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from callmark.calls.results import match_results
 from callmark.calls.strict import NotStrict, parse, scrub
@@ -17,14 +16,14 @@ from callmark.calls.values import exact, without_defaults
 from callmark.calls.words import normal
 from callmark.errors import BadInput
 from callmark.formats import load
-from callmark.simulation.talk import Result, State, Toolbox
+from callmark.simulation.talk import NothingToOpen, Result, State, Toolbox
 from callmark.simulation.toolboxes.answers import refused, told
 from callmark.types import Call, Tool
 
 Arguments = dict[str, Any]
 
 
-class RecordedTools:
+class RecordedTools(NothingToOpen):
     """Raises `BadInput` for a file that cannot be read, or that has no tools or no results in it."""
 
     def __init__(self, path: str) -> None:
@@ -51,12 +50,6 @@ class RecordedTools:
     @asynccontextmanager
     async def opened(self, conversation: str) -> AsyncIterator[Toolbox]:
         yield RecordedToolbox(self)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        pass
 
     def results(self, name: str, arguments: Arguments) -> list[str]:
         """Everything that was recorded for a call, in the order of the file."""

@@ -7,12 +7,10 @@ What they say depends on the seed, the style, the id of the scenario, the trial,
 import re
 from collections.abc import Sequence
 from random import Random
-from types import TracebackType
-from typing import Self
 
 from callmark.calls.strict import scrub
 from callmark.calls.words import words
-from callmark.simulation.talk import Utterance
+from callmark.simulation.talk import NothingToOpen, Utterance
 from callmark.simulation.users.concepts import instead_of
 from callmark.simulation.users.matters import Matter
 from callmark.simulation.users.phrases import IDENTIFIER
@@ -32,7 +30,7 @@ _GREETS = re.compile(r"(?:hi|hello|hey|good (?:morning|day|afternoon|evening)|de
 _LABELS = {"id": "number", "query": "search term", "due": "due date", "outcome": "expected outcome", "workflow": "workflow"}
 
 
-class AgendaUser:
+class AgendaUser(NothingToOpen):
     """Plays every scenario that has tasks or expected calls. `style` is that of the scenario where none is given."""
 
     def __init__(self, style: str = "", *, seed: int = 0) -> None:
@@ -46,12 +44,6 @@ class AgendaUser:
         style = self._style or given.style
         chance = Random(f"{self._seed} agenda {style} {trial} {scrub(case.id)}")
         return Person(tasks_of(case), Voice(style, chance), given.closing.strip())
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        return None
 
 
 class Person:

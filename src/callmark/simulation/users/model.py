@@ -8,13 +8,11 @@ more: said three times, these end the conversation (`no progress`).
 
 import re
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Self
 
 from callmark.calls.words import words
 from callmark.errors import BadInput
 from callmark.models.model import NoReply
-from callmark.simulation.talk import Ask, Utterance
+from callmark.simulation.talk import Ask, NothingToOpen, Utterance
 from callmark.types import Case, Message, Spent
 
 STOP = "###DONE###"
@@ -59,7 +57,7 @@ _FAREWELL = re.compile(
 _WRAPPED = re.compile(r"^([\"“'*_])(.*)([\"”'*_])$", re.DOTALL)
 
 
-class ModelUser:
+class ModelUser(NothingToOpen):
     """Plays every scenario that has instructions; `label` is what the model is called."""
 
     def __init__(self, ask: Ask, label: str) -> None:
@@ -71,12 +69,6 @@ class ModelUser:
         if not case.instructions.strip():
             raise BadInput(f"{f'{case.place} ({case.id})' if case.place else case.id} has no instructions for a user")
         return ModelSpeaker(self._ask, case, trial)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        return None
 
 
 class ModelSpeaker:

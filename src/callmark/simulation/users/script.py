@@ -1,15 +1,13 @@
 """A user who reads from a script: the lines of `data.script`, one after the other, whatever the agent says."""
 
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Self
 
 from callmark.errors import BadInput
-from callmark.simulation.talk import Utterance
+from callmark.simulation.talk import NothingToOpen, Utterance
 from callmark.types import Case, Message
 
 
-class ScriptUser:
+class ScriptUser(NothingToOpen):
     """Plays the scenarios that have a script; any other raises `BadInput`, and so does one whose script is no list of texts."""
 
     label = "script"
@@ -23,12 +21,6 @@ class ScriptUser:
         if not isinstance(script, list) or not script or not all(isinstance(line, str) and line.strip() for line in script):
             raise BadInput(f"{where}: data.script is {repr(script)[:80]}, a list of at least one line was expected, none of them empty")
         return Reader(script)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        return None
 
 
 class Reader:

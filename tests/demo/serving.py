@@ -1,0 +1,27 @@
+"""A demo's server as its clients meet it: a process, over HTTP or over stdio."""
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def serving_http(command: Sequence[str]) -> Iterator[str]:
+    """The server over HTTP, on a port of its own; comes with its address."""
+    with subprocess.Popen([*command, "--http", "0"], stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            yield server.stdout.readline().strip()
+        finally:
+            server.terminate()
+            server.wait(10)
+
+
+def over_stdio(command: Sequence[str]) -> Any:
+    """What the SDK's client speaks to the server through."""
+    from mcp import StdioServerParameters, stdio_client
+
+    # the SDK keeps the standard error of when it was imported, which may be that of a test that has ended
+    return stdio_client(StdioServerParameters(command=command[0], args=list(command[1:])), errlog=sys.__stderr__ or sys.stderr)
