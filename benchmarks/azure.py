@@ -56,7 +56,7 @@ def main() -> int:
             print(run.stdout, run.stderr, sep="\n")
             return 1
         peer, recorded, target = (json.loads(Path(folder, f"{name}.json").read_bytes()) for name in ("peer", "recorded", "target"))
-    ours = [grade(_list(expected), _list(made), suites=["process"]).metrics for expected, made in ROWS.values()]
+    ours = [grade(_list(expected), _list(made), evaluators=["process"]).metrics for expected, made in ROWS.values()]
     tried = len(peer["connections"])
     print(f"  azure-ai-evaluation {peer['version']}: {len(ROWS)} rows and {len(ERRORS)} errors, {tried} connections tried")
     print(f"  {'':22}{'ours':>9}{'recorded':>12}{'target':>12}")

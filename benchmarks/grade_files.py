@@ -3,7 +3,7 @@ what grading needs (messages, tools left as they are, expected calls, where they
 
 Makes a file of decision points, cut from real conversations and repeated under ids of their own (300 MB by default), and files of
 predictions of which none, one in ten and one in four is wrong in one way or another. Then runs `callmark grade` as people do, a process of
-its own: three suites, faults, everything written out. The time of grading half a megabyte, which is start-up, is taken off. With one
+its own: three evaluators, faults, everything written out. The time of grading half a megabyte, which is start-up, is taken off. With one
 process, then with two; the most memory that it had, on all of it and on a tenth.
 
     python benchmarks/grade_files.py [--megabytes 300] [--repeat 3] [--to DIR]

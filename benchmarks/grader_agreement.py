@@ -1,6 +1,6 @@
-"""Does the exported grader agree with the suite `call`? Made-up items, graded by both, every score compared.
+"""Does the exported grader agree with the evaluator `call`? Made-up items, graded by both, every score compared.
 
-The exported file runs in a bare interpreter (`python -I -S`), the suite in this one. Items are made from a seed: one call and several,
+The exported file runs in a bare interpreter (`python -I -S`), the evaluator in this one. Items are made from a seed: one call and several,
 repeats, every shape, every matcher but `$regex`, other spellings of a value and near misses, malformed calls, schemas with defaults and
 nulls, alternatives, tool lists that are none. Exit status 1 on any difference.
 
@@ -26,7 +26,7 @@ from callmark.calls.strict import NotStrict, parse
 from callmark.calls.toolsets import read_tool, read_tools
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
-from callmark.grading.call import CallSuite
+from callmark.grading.evaluators.call import CallEvaluator
 from callmark.grading.standalone import export_source
 from callmark.types import Tool
 
@@ -80,12 +80,12 @@ def items(count: int, seed: int) -> Iterator[dict[str, Any]]:
 
 
 def suite_score(sample: dict[str, Any], item: dict[str, Any]) -> float:
-    """`call.score` of the suite; of several right answers, the best."""
+    """`call.score` of the evaluator; of several right answers, the best."""
     item = item.get("item", item)
     output = item["expected_output"]
     actual = read_calls(sample.get("output_tools"))
     answers = [output.get("tool_calls"), *output.get("alternatives", ())]
-    return max(CallSuite()(Attempt(read_all_expected(calls), actual, tools=_tools(item.get("tools"))))["score"] for calls in answers)
+    return max(CallEvaluator()(Attempt(read_all_expected(calls), actual, tools=_tools(item.get("tools"))))["score"] for calls in answers)
 
 
 def exported_scores(rows: Sequence[dict[str, Any]], *, python: str = sys.executable) -> list[float]:
@@ -111,12 +111,12 @@ def main() -> int:
     parser.add_argument("--python", default=sys.executable)
     options = parser.parse_args()
     rows = list(items(options.items, options.seed))
-    suite = [suite_score(**row) for row in rows]
+    evaluator = [suite_score(**row) for row in rows]
     exported = exported_scores(rows, python=options.python)
-    differing = [index for index, score in enumerate(suite) if score != exported[index]]
+    differing = [index for index, score in enumerate(evaluator) if score != exported[index]]
     for index in differing[:10]:
-        print(f"suite {suite[index]}, exported {exported[index]}: {json.dumps(rows[index])[:2000]}")
-    spread = Counter(score if score in (0.0, 0.5, 1.0) else "between" for score in suite)
+        print(f"evaluator {evaluator[index]}, exported {exported[index]}: {json.dumps(rows[index])[:2000]}")
+    spread = Counter(score if score in (0.0, 0.5, 1.0) else "between" for score in evaluator)
     print(f"scores {', '.join(f'{key}: {spread[key]:,}' for key in sorted(spread, key=str))}")
     print(f"{len(rows) - len(differing):,} of {len(rows):,} items agree")
     return 1 if differing else 0

@@ -1,7 +1,7 @@
 """How fast is grading in memory: one call against one, 3 arguments, argument strings still JSON?
 
-Makes pairs of an expected and a made call from a seed, three in four of them right, and times over the same pairs: the suite `call`
-without tools and with them, the suite on calls that were read before, `callmark.grade` with all three suites, and the plain way, which
+Makes pairs of an expected and a made call from a seed, three in four of them right, and times over the same pairs: the evaluator `call`
+without tools and with them, the evaluator on calls that were read before, `callmark.grade` with all three evaluators, and the plain way, which
 is `json.loads` twice and compare. A peer is timed in its own environment when that environment's Python is given; what is timed of it
 is said below the table. Everything is timed in turn, several times over, and the best of each is printed. Tool lists are read
 beforehand, as a run over a dataset does. Exit status 1 when the limit is not held, or callmark is wrong about any pair.
@@ -28,9 +28,9 @@ from callmark.calls.expected import read_all_expected
 from callmark.calls.shapes import read_calls
 from callmark.calls.toolsets import read_tools
 from callmark.grading.attempt import Attempt
-from callmark.grading.call import CallSuite
+from callmark.grading.evaluators.call import CallEvaluator
 
-LEAST = 150_000  # scores a second of the suite `call`, on one core
+LEAST = 150_000  # scores a second of the evaluator `call`, on one core
 LIMITED, PLAIN = "call", "plain json"
 PEERS = {"bfcl": "bfcl_checker.py", "agentevals": "agentevals_match.py", "adk": "adk_trajectory.py"}
 CITIES = ["Lisbon", "Oslo", "Kyoto", "Quito", "Accra", "Zürich", "Hobart", "São Paulo"]
@@ -137,16 +137,16 @@ def ways(tools: list[dict[str, Any]], pairs: Pairs) -> dict[str, Way]:
     lists = [([pair["expected"]], [pair["made"]]) for pair in pairs]
     known = read_tools(tools)
     read = [(read_all_expected(expected), read_calls(made)) for expected, made in lists]
-    suite = CallSuite()
+    evaluator = CallEvaluator()
 
     def call() -> list[bool]:
-        return [suite(Attempt(read_all_expected(expected), read_calls(made)))["score"] == 1 for expected, made in lists]
+        return [evaluator(Attempt(read_all_expected(expected), read_calls(made)))["score"] == 1 for expected, made in lists]
 
     def call_with_tools() -> list[bool]:
-        return [suite(Attempt(read_all_expected(expected), read_calls(made), tools=known))["score"] == 1 for expected, made in lists]
+        return [evaluator(Attempt(read_all_expected(expected), read_calls(made), tools=known))["score"] == 1 for expected, made in lists]
 
     def already_read() -> list[bool]:
-        return [suite(Attempt(expected, made))["score"] == 1 for expected, made in read]
+        return [evaluator(Attempt(expected, made))["score"] == 1 for expected, made in read]
 
     def all_suites() -> list[bool]:
         return [callmark.grade(expected, made, tools=known).metrics["call.score"] == 1 for expected, made in lists]
@@ -163,7 +163,7 @@ def ways(tools: list[dict[str, Any]], pairs: Pairs) -> dict[str, Way]:
         LIMITED: call,
         "call, tools known": call_with_tools,
         "call, calls read before": already_read,
-        "grade, three suites, tools known": all_suites,
+        "grade, three evaluators, tools known": all_suites,
         PLAIN: plain,
     }
 
@@ -197,7 +197,7 @@ def keep_best(best: dict[str, Timed], timed: Timed) -> None:
 
 
 def report(ours: dict[str, Timed], peers: dict[str, Timed], left_out: list[str], right: int) -> int:
-    """The table, what was timed, and the verdict. `callmark is` says how many times faster than that way the suite `call` is."""
+    """The table, what was timed, and the verdict. `callmark is` says how many times faster than that way the evaluator `call` is."""
     speed = ours[LIMITED].per_second
     print(f"  {'':34} {'a second':>10}  {'of call':>7}  {'callmark is':>11}  {'right':>6}")
     for row in [*ours.values(), *peers.values()]:

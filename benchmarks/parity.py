@@ -22,7 +22,7 @@ import msgspec
 
 import callmark
 from callmark.compat.deepfabric import EvaluationResult, Evaluator, EvaluatorConfig
-from callmark.grading.schema import WEIGHTS
+from callmark.grading.evaluators.schema import WEIGHTS
 
 METRICS = ("tool_selection_accuracy", "parameter_accuracy", "execution_success_rate", "overall_score")
 OTHER_WEIGHTS = {"tool_selection": 0.5, "parameter_accuracy": 0.3, "execution_success": 0.2, "response_quality": 0.0}

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the server is the tests'
 
-from tests.running.kills import run_command, run_to_end, served, write_cases
+from tests.runs.kills import run_command, run_to_end, served, write_cases
 
 UNNOTED = Path(os.devnull)
 LATENCY = 0.1

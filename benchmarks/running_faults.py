@@ -26,7 +26,7 @@ from msgspec import Struct
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the server is the tests'
 
 from tests.chat_server import Answer, ChatServer, Plan
-from tests.running.kills import Served, case_of, run_command, served, write_cases
+from tests.runs.kills import Served, case_of, run_command, served, write_cases
 
 ONE_IN = 20  # cases for each fault
 ALWAYS = 2  # cases of each fault that meet it at every try
@@ -155,7 +155,7 @@ def look_up(predictions: list[dict[str, Any]], server: Served) -> dict[str, Came
 
 def came(row: dict[str, Any], asked: int) -> Came:
     """A prediction told by itself, without the plan."""
-    tries = row["spent"].get("attempts", 1)
+    tries = row["usage"].get("attempts", 1)
     if "error" in row:
         return Came(tries, asked, row["error"], not row.get("calls"))
     number = row["case"].removeprefix("case-")

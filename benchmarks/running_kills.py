@@ -2,7 +2,7 @@
 
 The command runs as a process of its own, against a server that is another. Each run is killed with SIGKILL at a moment drawn uniformly
 between its start and a little after the time that an undisturbed run takes, every fifth one once more after that; then `--resume` runs to
-its end. Sorted by case and trial, and without `spent.seconds`, the predictions must equal the undisturbed run's; so must the grades as
+its end. Sorted by case and trial, and without `usage.seconds`, the predictions must equal the undisturbed run's; so must the grades as
 they stand, and what run.json says. By the server's log, nothing that stood in predictions.jsonl at the moment of a kill is asked for again,
 and no more is lost than was in flight. As a kill almost never falls into a write, the last line is cut by hand as well, after each of its
 bytes. Exit status 1 on any difference.
@@ -19,7 +19,7 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the server is the tests'
 
-from tests.running.kills import (
+from tests.runs.kills import (
     Killed,
     Moment,
     Outcome,

@@ -2,7 +2,7 @@
 
 The command runs as a process of its own; its agent writes a line for every conversation that it begins. Each simulation is killed with
 SIGKILL at a moment drawn uniformly between its start and a little after the time that an undisturbed one takes, every fifth one once more
-after that; then `--resume` runs to its end. Without `spent.seconds` the predictions, sorted by case and trial, must equal the undisturbed
+after that; then `--resume` runs to its end. Without `usage.seconds` the predictions, sorted by case and trial, must equal the undisturbed
 ones; so must the grades as they stand, what run.json says, and document 004's two files. No conversation that stood in predictions.jsonl at
 the moment of a kill is held again, and no more is lost than was under way. Exit status 1 on any difference.
 
@@ -18,7 +18,7 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the folder to simulate in is the tests'
 
-from tests.running.kills import Killed, Moment, Outcome, run_to_end
+from tests.runs.kills import Killed, Moment, Outcome, run_to_end
 from tests.simulation.kills import killed_and_resumed, simulate_command
 from tests.simulation.notes_case import write_folder
 

@@ -19,11 +19,11 @@ from pathlib import Path
 from random import Random
 
 from callmark.formats import write_lines
-from callmark.grading.grader import Graded, grade_line, read_grade
-from callmark.grading.suites import Settings
-from callmark.running.folder import GRADES, DatasetInfo, PredictionsInfo, RunFolder, RunInfo
-from callmark.running.runs import Run
-from callmark.types import Fault, FaultKind, Spent
+from callmark.grading.evaluator import Settings
+from callmark.grading.grader import GradeRecord, grade_line, read_grade
+from callmark.runs.run import Run
+from callmark.runs.store import GRADES, DatasetInfo, PredictionsInfo, RunFolder, RunInfo
+from callmark.types import Fault, FaultKind, Usage
 from memory import peak
 
 POINTS = 5  # of a conversation
@@ -84,16 +84,16 @@ def made_up(folder: Path, count: int) -> Path:
     return folder
 
 
-def grades(count: int) -> Iterator[Graded]:
+def grades(count: int) -> Iterator[GradeRecord]:
     random = Random(5)
     for number in range(count):
         conversation, place = divmod(number, POINTS)
         tool, drawn = random.choice(TOOLS), random.random()
         if drawn > 0.999:
-            yield Graded(f"talk{conversation}:{2 * place + 2}", error="HTTP 503", expected=(tool,), conversation=f"talk{conversation}")
+            yield GradeRecord(f"talk{conversation}:{2 * place + 2}", error="HTTP 503", expected=(tool,), conversation=f"talk{conversation}")
             continue
         outcome = 0 if drawn > 0.2 else 1 if drawn > 0.08 else 2
-        yield Graded(
+        yield GradeRecord(
             f"talk{conversation}:{2 * place + 2}",
             metrics={name: values[outcome] for name, values in METRICS.items()},
             expected=(tool,),
@@ -102,18 +102,18 @@ def grades(count: int) -> Iterator[Graded]:
             faults=(fault(outcome, random),) if outcome else (),
             conversation=f"talk{conversation}",
             message=2 * place + 2,
-            spent=Spent(random.expovariate(1), random.randrange(500, 4_000), random.randrange(10, 90)),
+            usage=Usage(random.expovariate(1), random.randrange(500, 4_000), random.randrange(10, 90)),
             prompt=random.randrange(1_000, 20_000),
         )
 
 
 def fault(outcome: int, random: Random) -> Fault:
     if outcome == 2:
-        return Fault("wrong_tool", 0, 0, suites=("call", "schema", "process"))
+        return Fault("wrong_tool", 0, 0, evaluators=("call", "schema", "process"))
     kind: FaultKind = random.choice(("wrong_value", "missing_argument"))
     value = f"W{random.randrange(10**7)}"
     return Fault(
-        kind, 0, 0, random.choice(ARGUMENTS), value, value[::-1], ("call", "process"), "invented" if kind == "wrong_value" else None
+        kind, 0, 0, random.choice(ARGUMENTS), value, value[::-1], ("call", "process"), "hallucinated" if kind == "wrong_value" else None
     )
 
 

@@ -25,8 +25,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.viewer.conftest import FLAGS, viewer_process
 
 from callmark.formats import write_lines
-from callmark.grading.suites import Settings
-from callmark.running.graded_run import grade_file
+from callmark.grading.evaluator import Settings
+from callmark.runs.grade_run import grade_file
 
 POINTS = 5  # of a conversation
 TOOLS = [
@@ -232,7 +232,7 @@ def answer(random: Random, share: float, number: int, point: int) -> dict[str, A
         way = int(chance / share * 4)
         changes: list[dict[str, Any]] = [{"order_id": f"#W{number + 1:06}"}, {"order_id": "#X"}, {"amount": -1}, {}]
         call = {"name": call["name"] if way < 3 else random.choice(offered(number)), "arguments": {**call["arguments"], **changes[way]}}
-    return {"case": f"t{number}:{1 + 2 * point}", "calls": [call], "spent": {"seconds": round(random.expovariate(1.5), 3)}}
+    return {"case": f"t{number}:{1 + 2 * point}", "calls": [call], "usage": {"seconds": round(random.expovariate(1.5), 3)}}
 
 
 if __name__ == "__main__":

@@ -5,36 +5,36 @@ from pathlib import Path
 from typing import Any
 
 from callmark.formats import write_lines
-from callmark.grading.grader import Graded, grade_line
-from callmark.grading.suites import Settings
-from callmark.running.folder import GRADES, DatasetInfo, PredictionsInfo, RunFolder, RunInfo
+from callmark.grading.evaluator import Settings
+from callmark.grading.grader import GradeRecord, grade_line
+from callmark.runs.store import GRADES, DatasetInfo, PredictionsInfo, RunFolder, RunInfo
 from callmark.types import Fault
 
 METRICS = ("call.score", "call.pass")
 
 
-def right(case: str, **more: Any) -> Graded:
-    return Graded(case, metrics={"call.score": 1.0, "call.pass": 1.0}, expected=("f",), made=("f",), pairs=((0, 0, True),), **more)
+def right(case: str, **more: Any) -> GradeRecord:
+    return GradeRecord(case, metrics={"call.score": 1.0, "call.pass": 1.0}, expected=("f",), made=("f",), pairs=((0, 0, True),), **more)
 
 
-def wrong(case: str, **more: Any) -> Graded:
+def wrong(case: str, **more: Any) -> GradeRecord:
     """A case in which nothing was called."""
-    fault = Fault("no_call", expected_index=0, suites=("call",))
-    return Graded(case, metrics={"call.score": 0.0, "call.pass": 0.0}, expected=("f",), faults=(fault,), **more)
+    fault = Fault("no_call", expected_index=0, evaluators=("call",))
+    return GradeRecord(case, metrics={"call.score": 0.0, "call.pass": 0.0}, expected=("f",), faults=(fault,), **more)
 
 
-def failed(case: str) -> Graded:
-    return Graded(case, error="HTTP 503", expected=("f",))
+def failed(case: str) -> GradeRecord:
+    return GradeRecord(case, error="HTTP 503", expected=("f",))
 
 
-def some(score: int, of: int = 40) -> list[Graded]:
+def some(score: int, of: int = 40) -> list[GradeRecord]:
     """Grades of that many cases, of which so many are right."""
     return [right(f"c{number}") if number < score else wrong(f"c{number}") for number in range(of)]
 
 
 def make_run(
     folder: Path,
-    grades: Iterable[Graded] | None,
+    grades: Iterable[GradeRecord] | None,
     *,
     name: str = "",
     digest: str = "one",
@@ -50,7 +50,7 @@ def make_run(
         "2026-01-01T00-00",
         DatasetInfo(f"{digest}.jsonl", f"../{digest}.jsonl", digest),
         PredictionsInfo(),
-        settings or Settings(suites=("call",)),
+        settings or Settings(evaluators=("call",)),
         metrics,
         len({grade.case for grade in found or ()}),
     )

@@ -6,11 +6,11 @@ import pytest
 
 from callmark.config import read_config, read_settings
 from callmark.errors import BadInput
-from callmark.grading.suites import Settings
+from callmark.grading.evaluator import Settings
 from callmark.models.model import ModelSettings, Price
 
 FULL = """
-suites = ["call", "process"]
+evaluators = ["call", "process"]
 threshold = 0.8
 ignore = ["Common-*"]
 averaging = "macro"
@@ -52,7 +52,7 @@ def test_without_a_file_everything_is_as_it_comes(tmp_path: Path, monkeypatch: p
         ("threshold = 2", "threshold is 2, a number from 0 to 1 was expected"),
         ("threshold = nan", "a number from 0 to 1 was expected"),
         ("threshold = 'high'", "threshold is text, a number was expected"),
-        ("suites = 'call'", "suites is text, a list was expected"),
+        ("evaluators = 'call'", "evaluators is text, a list was expected"),
         ("averaging = 'mean'", "averaging is 'mean', micro or macro was expected"),
         ("[weights]\ntool_selection = 'all'", "the weight of tool_selection is 'all', a number was expected"),
         ("[weights]\ntool_selektion = 1", "no metric called 'tool_selektion' to weigh. Did you mean tool_selection?"),

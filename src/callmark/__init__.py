@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from callmark.formats import Dataset, load, write
     from callmark.grading.grade import Grade, grade
     from callmark.models.model import ModelSettings
-    from callmark.running.comparing import compare
-    from callmark.running.run import run
-    from callmark.running.runs import Run
+    from callmark.runs.compare import compare
+    from callmark.runs.run import Run
+    from callmark.runs.start import run
     from callmark.simulation.simulate import simulate
     from callmark.types import Call, Case, Conversation, Finding, Message, Tool
 
@@ -40,9 +40,9 @@ _HOMES = {
     "callmark.formats": ("Dataset", "load", "write"),
     "callmark.grading.grade": ("Grade", "grade"),
     "callmark.models.model": ("ModelSettings",),
-    "callmark.running.comparing": ("compare",),
-    "callmark.running.run": ("run",),
-    "callmark.running.runs": ("Run",),
+    "callmark.runs.compare": ("compare",),
+    "callmark.runs.start": ("run",),
+    "callmark.runs.run": ("Run",),
     "callmark.simulation.simulate": ("simulate",),
     "callmark.types": ("Call", "Case", "Conversation", "Finding", "Message", "Tool"),
 }

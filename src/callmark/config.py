@@ -1,10 +1,10 @@
 """`callmark.toml`: how to grade, where the defaults do not fit, and which models there are. Nothing in it is needed.
 
-    suites = ["call", "process", "my_suites:politeness"]
+    evaluators = ["call", "process", "my_evaluators:politeness"]
     threshold = 0.8                     # of call.pass
-    ignore = ["CommonPlugin-*"]         # functions that the suite process does not count
+    ignore = ["CommonPlugin-*"]         # functions that the evaluator process does not count
     averaging = "macro"                 # of the argument metrics of process
-    policy = "rules.yaml"               # of the suite policy, from where this file stands
+    policy = "rules.yaml"               # of the evaluator policy, from where this file stands
 
     [weights]                           # of schema.overall
     tool_selection = 0.5
@@ -42,9 +42,9 @@ from callmark.calls.rules import match_rules
 from callmark.calls.strict import scrub
 from callmark.calls.yaml_text import read_yaml
 from callmark.errors import BadInput
-from callmark.grading.policy_rules import read_rules
-from callmark.grading.schema import weights
-from callmark.grading.suites import Settings
+from callmark.grading.evaluator import Settings
+from callmark.grading.evaluators.policy_rules import read_rules
+from callmark.grading.evaluators.schema import weights
 from callmark.models.model import ModelSettings
 from callmark.wording import nearest
 

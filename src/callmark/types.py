@@ -68,7 +68,7 @@ class Message(Struct, frozen=True, gc=False):
     name: str | None = None
 
 
-class Original(Struct, frozen=True, gc=False):
+class SourceRow(Struct, frozen=True, gc=False):
     """A row as it stood, so that what is passed on is what was there, unknown keys and all.
 
     `row` is the whole row in its own dialect. Each message's JSON in OpenAI's form is in `texts`, or still in `body`, an object that has
@@ -96,7 +96,7 @@ class Conversation(Struct, frozen=True, gc=False):
     messages: tuple[Message, ...] = ()
     tools: tuple[Tool, ...] = ()
     place: Place | None = None
-    original: Original = Original()
+    original: SourceRow = SourceRow()
 
     @property
     def calls(self) -> tuple[Call, ...]:
@@ -151,7 +151,7 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
         return f"<b>{escape(self.id)}</b>{asked}<p>expected {_calls_html(self.expected) or 'no call'}</p>"
 
 
-class Spent(Struct, frozen=True, gc=False, omit_defaults=True):
+class Usage(Struct, frozen=True, gc=False, omit_defaults=True):
     """What an answer took: seconds of the last try, tokens, what they cost (None: no price is known), how often it was asked for."""
 
     seconds: float = 0.0
@@ -178,7 +178,7 @@ class Prediction(Struct, frozen=True, gc=False, omit_defaults=True):
     """What came back for a case in one trial: calls and text, or, where `error` is not empty, why nothing did.
 
     `thinking` is what a model said to itself, set aside; `finish` is why it stopped, in its own word. A time-out is an error; bad JSON, no
-    call and an unknown tool are answers. `spent` is None where nobody measured it. Of a conversation that was simulated or recorded,
+    call and an unknown tool are answers. `usage` is None where nobody measured it. Of a conversation that was simulated or recorded,
     `transcript` is how it went, `ending` why it ended, `states` what it led to, `reward` what
     somebody else's judge gave it, `misses` how many calls no result was recorded for.
     """
@@ -190,7 +190,7 @@ class Prediction(Struct, frozen=True, gc=False, omit_defaults=True):
     thinking: str = ""
     error: str = ""
     finish: str = ""
-    spent: Spent | None = None
+    usage: Usage | None = None
     transcript: tuple[Message, ...] = ()
     ending: str = ""
     states: EndStates | None = None
@@ -234,15 +234,15 @@ FaultKind = Literal[
     "wrong_value",
 ]
 NoteKind = Literal[
-    "wrong_order", "invented_value", "schema_violation", "no_schema", "policy_violation", "state_difference", "state_unknown"
+    "wrong_order", "hallucinated_value", "schema_violation", "no_schema", "policy_violation", "state_difference", "state_unknown"
 ]
 
 
 class Fault(Struct, frozen=True):
-    """Why it was wrong: the kind, the place, both values, and the suites that count it.
+    """Why it was wrong: the kind, the place, both values, and the evaluators that count it.
 
     `expected_index` and `actual_index` say which call of either list it is about, `argument` which argument; None where it does not apply.
-    `origin` says of a wrong value where it came from: `invented`, or `elsewhere`, then `origin_message` is the message.
+    `origin` says of a wrong value where it came from: `hallucinated`, or `elsewhere`, then `origin_message` is the message.
     """
 
     kind: FaultKind
@@ -251,8 +251,8 @@ class Fault(Struct, frozen=True):
     argument: str | None = None
     expected: Any = None
     actual: Any = None
-    suites: tuple[str, ...] = ()
-    origin: Literal["invented", "elsewhere"] | None = None
+    evaluators: tuple[str, ...] = ()
+    origin: Literal["hallucinated", "elsewhere"] | None = None
     origin_message: int | None = None
 
 

@@ -23,8 +23,8 @@ from callmark.analysis.breakdowns import (
     ScoreTally,
     percentiles,
 )
-from callmark.grading.grader import Graded, Grader
-from callmark.grading.suites import Settings
+from callmark.grading.evaluator import Settings
+from callmark.grading.grader import Grader, GradeRecord
 from callmark.types import Call, Case, Message, Prediction, Source
 from tests.rows import made
 
@@ -47,15 +47,15 @@ ATTEMPTS = st.lists(
 )
 
 
-def parts_of(grades: list[Graded]) -> Breakdowns:
+def parts_of(grades: list[GradeRecord]) -> Breakdowns:
     tally = BreakdownTally()
     for grade in grades:
         tally.add(grade)
     return tally.breakdowns()
 
 
-def scored(score: float = 1.0, *expected: str, **more: Any) -> Graded:
-    return Graded("c", metrics={"call.score": score}, expected=expected, **more)
+def scored(score: float = 1.0, *expected: str, **more: Any) -> GradeRecord:
+    return GradeRecord("c", metrics={"call.score": score}, expected=expected, **more)
 
 
 def short(parts: list[Part]) -> list[tuple[str, int, float]]:
@@ -68,7 +68,7 @@ def every(found: Breakdowns) -> list[list[Part]]:
 
 def test_no_grades_and_nothing_but_errors_give_no_parts() -> None:
     assert every(parts_of([])) == [[], [], [], []]
-    assert every(parts_of([Graded("c", error="HTTP 503", expected=("f",))])) == [[], [], [], []]
+    assert every(parts_of([GradeRecord("c", error="HTTP 503", expected=("f",))])) == [[], [], [], []]
 
 
 def test_a_case_is_under_its_first_expected_tool_and_only_there() -> None:
@@ -190,8 +190,8 @@ def test_the_bin_of_a_score(score: float, place: int) -> None:
 
 def test_a_run_without_scores_has_no_distribution() -> None:
     tally = ScoreTally()
-    tally.add(Graded("c", error="HTTP 503"))
-    tally.add(Graded("c", metrics={"process.recall": 1.0}))
+    tally.add(GradeRecord("c", error="HTTP 503"))
+    tally.add(GradeRecord("c", metrics={"process.recall": 1.0}))
     assert tally.distribution() is None
 
 

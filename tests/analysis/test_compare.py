@@ -13,8 +13,8 @@ from callmark.analysis.compare import Comparison, FaultChange, ToolChange, compa
 from callmark.analysis.differences import holm
 from callmark.analysis.summary import summarise
 from callmark.errors import BadInput
-from callmark.grading.grader import Graded, Grader
-from callmark.grading.suites import Settings
+from callmark.grading.evaluator import Settings
+from callmark.grading.grader import Grader, GradeRecord
 from callmark.types import Call, Case, Prediction, Source
 from tests.rows import made
 
@@ -23,10 +23,10 @@ Answer = Sequence[Call] | str
 
 
 def run(
-    answers: dict[str, list[Answer]], *, expected: Sequence[Call] = RIGHT, suites: tuple[str, ...] = ("call", "process")
-) -> list[Graded]:
+    answers: dict[str, list[Answer]], *, expected: Sequence[Call] = RIGHT, evaluators: tuple[str, ...] = ("call", "process")
+) -> list[GradeRecord]:
     """The grades of the trials of each case (a text is an error); what stands before the colon of an id is its conversation."""
-    grader = Grader(Settings(suites=suites))
+    grader = Grader(Settings(evaluators=evaluators))
     found = []
     for name, trials in answers.items():
         case = Case(name, expected=tuple(expected), source=Source(name.partition(":")[0], 0))
@@ -38,7 +38,7 @@ def run(
     return found
 
 
-def scripted(seed: int, *, wrong_value: float, no_call: float) -> list[Graded]:
+def scripted(seed: int, *, wrong_value: float, no_call: float) -> list[GradeRecord]:
     """A model of known faults, asked 600 times in 150 conversations."""
     dice = random.Random(seed)
     answers: dict[str, list[Answer]] = {}
@@ -141,7 +141,7 @@ def test_tools_add_up_to_the_expected_calls() -> None:
     grader = Grader(Settings())
     expected = {"a": [made("f"), made("g", x=1)], "b": [made("g", x=1)], "c": [], "d": [], "e": [made("f")]}
 
-    def graded(said: dict[str, list[Call]]) -> list[Graded]:
+    def graded(said: dict[str, list[Call]]) -> list[GradeRecord]:
         return [
             one
             for name, calls in expected.items()
@@ -182,19 +182,19 @@ def test_scenarios_are_right_when_the_process_is_reliable() -> None:
     second = run({"a": [[made("f", a="Paris")]], "b": [[made("f", a="paris")]]}, expected=expected)
     found = compare(first, second, headline="process.reliability", counted={"process"})
     assert (found.headline, found.fixed, found.both_right) == ("process.reliability", ["b"], 1)
-    assert found.faults == [FaultChange("wrong_value", 1, 0, 1.0, True)]  # that of a is none that the suite counts
+    assert found.faults == [FaultChange("wrong_value", 1, 0, 1.0, True)]  # that of a is none that the evaluator counts
     assert compare(first, second).fixed == ["a"]
 
 
-@pytest.mark.parametrize("suite", ["process", "schema"])
-def test_without_the_suite_call_right_is_what_another_says_or_no_fault(suite: str) -> None:
-    first, second = (run({"a": [RIGHT], "b": [said]}, suites=(suite,)) for said in ([], RIGHT))
-    found = compare(first, second, counted={suite})
+@pytest.mark.parametrize("evaluator", ["process", "schema"])
+def test_without_the_suite_call_right_is_what_another_says_or_no_fault(evaluator: str) -> None:
+    first, second = (run({"a": [RIGHT], "b": [said]}, evaluators=(evaluator,)) for said in ([], RIGHT))
+    found = compare(first, second, counted={evaluator})
     assert (found.fixed, found.both_right, found.needed) == (["b"], 1, None)
 
 
 def test_only_metrics_that_both_have_are_compared() -> None:
-    found = compare(run({"a": [RIGHT], "b": [RIGHT]}, suites=("call",)), run({"a": [RIGHT], "b": [WRONG]}))
+    found = compare(run({"a": [RIGHT], "b": [RIGHT]}, evaluators=("call",)), run({"a": [RIGHT], "b": [WRONG]}))
     assert list(found.metrics) == ["call.score", "call.pass"]
 
 
@@ -251,4 +251,4 @@ def test_what_cannot_be_compared_is_refused(runs: list[tuple[str, dict[str, list
 
 def test_runs_without_a_common_metric_are_refused() -> None:
     with pytest.raises(BadInput, match="the first run and the second run have no metric in common"):
-        compare(run({"a": [RIGHT]}, suites=("call",)), run({"a": [RIGHT]}, suites=("schema",)))
+        compare(run({"a": [RIGHT]}, evaluators=("call",)), run({"a": [RIGHT]}, evaluators=("schema",)))

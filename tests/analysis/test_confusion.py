@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from callmark.analysis.breakdowns import MOST_NAMES, NO_CALL, NO_NAME, OTHERS
 from callmark.analysis.confusion import UNKNOWN_TOOL, Calling, Cell, Confusion, ConfusionTally
-from callmark.grading.grader import Graded, Grader
-from callmark.grading.process import IGNORED
-from callmark.grading.suites import Settings
+from callmark.grading.evaluator import Settings
+from callmark.grading.evaluators.process import IGNORED
+from callmark.grading.grader import Grader, GradeRecord
 from callmark.types import Call, Case, Prediction, Tool
 from tests.rows import made
 
@@ -18,7 +18,7 @@ BROKEN_F, NAMELESS = Call("f", {}, None, "cut off", "{"), Call("", {}, None, "no
 CALLS = st.lists(st.sampled_from([F, G, H, GHOST, made("f", a=1), BROKEN_F, NAMELESS]), max_size=4)
 
 
-def graded(expected: list[Call], actual: list[Call] | str, *, tools: tuple[Tool, ...] = TOOLS) -> Graded:
+def graded(expected: list[Call], actual: list[Call] | str, *, tools: tuple[Tool, ...] = TOOLS) -> GradeRecord:
     """The grade of this; a text is an error."""
     case = Case("c", tools=tools, expected=tuple(expected))
     answer = Prediction("c", error=actual) if isinstance(actual, str) else Prediction("c", calls=tuple(actual))
@@ -26,7 +26,7 @@ def graded(expected: list[Call], actual: list[Call] | str, *, tools: tuple[Tool,
     return grade
 
 
-def confusion_of(*grades: Graded, counted: tuple[str, ...] = (), ignore: tuple[str, ...] = IGNORED) -> Confusion:
+def confusion_of(*grades: GradeRecord, counted: tuple[str, ...] = (), ignore: tuple[str, ...] = IGNORED) -> Confusion:
     tally = ConfusionTally(counted=counted, ignore=ignore)
     for grade in grades:
         tally.add(grade)
@@ -129,8 +129,8 @@ def test_calling_too_much_and_too_little() -> None:
 
 def test_endless_names_are_bounded_and_the_right_ones_stay_on_the_diagonal() -> None:
     faults = graded([F], [G]).faults
-    wrong = [Graded("c", expected=("f",), made=(f"g{index}",), faults=faults) for index in range(MOST_NAMES + 5)]
-    right = [Graded("c", expected=(f"h{index}",), made=(f"h{index}",)) for index in range(MOST_NAMES + 5)]
+    wrong = [GradeRecord("c", expected=("f",), made=(f"g{index}",), faults=faults) for index in range(MOST_NAMES + 5)]
+    right = [GradeRecord("c", expected=(f"h{index}",), made=(f"h{index}",)) for index in range(MOST_NAMES + 5)]
     found = confusion_of(*wrong, *right)
     assert sum(cell.count for cell in found.cells) == 2 * MOST_NAMES + 10
     assert len(found.cells) <= 2 * MOST_NAMES + 2
@@ -162,11 +162,11 @@ def test_the_cells_add_up_to_the_scored_cases(attempts: list[tuple[list[Call], l
     assert told.called_nothing == sum(cell.count for cell in found.cells if cell.made == NO_CALL != cell.expected) - _missing_only(scored)
 
 
-def _missing_only(grades: list[Graded]) -> int:
+def _missing_only(grades: list[GradeRecord]) -> int:
     """The cases with calls made whose first wrong one is missing."""
     return sum(grade.made != () and _first_kind(grade) == "missing_call" for grade in grades)
 
 
-def _first_kind(grade: Graded) -> str:
+def _first_kind(grade: GradeRecord) -> str:
     whole = [(fault.expected_index, fault.kind) for fault in grade.faults if fault.argument is None and fault.expected_index is not None]
     return min(whole)[1] if whole else ""

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from callmark.analysis.breakdowns import MOST_NAMES, NO_NAME, OTHERS
 from callmark.analysis.functions import LONGEST_VALUE, ArgumentExample, ArgumentSummary, FunctionSummary, FunctionTable, FunctionTally
-from callmark.grading.grader import Graded, Grader
-from callmark.grading.suites import Settings
+from callmark.grading.evaluator import Settings
+from callmark.grading.grader import Grader, GradeRecord
 from callmark.types import Call, Case, Fault, Message, Prediction, Tool
 from tests.rows import made
 
@@ -31,7 +31,7 @@ CALLS = st.lists(
 ATTEMPTS = st.lists(st.tuples(CALLS, CALLS | st.just("HTTP 503"), st.lists(CALLS, max_size=2)), max_size=8)
 
 
-def graded(*attempts: tuple[Any, ...], said: str = "") -> list[Graded]:
+def graded(*attempts: tuple[Any, ...], said: str = "") -> list[GradeRecord]:
     """The grade of each attempt: what was expected, what was made (a text is an error), and the alternatives."""
     grader, found = Grader(Settings()), []
     for index, (expected, actual, *alternatives) in enumerate(attempts):
@@ -43,7 +43,7 @@ def graded(*attempts: tuple[Any, ...], said: str = "") -> list[Graded]:
     return found
 
 
-def table_of(grades: list[Graded], **how: Any) -> FunctionTable:
+def table_of(grades: list[GradeRecord], **how: Any) -> FunctionTable:
     tally = FunctionTally(**how)
     for grade in grades:
         tally.add(grade)
@@ -87,7 +87,7 @@ def test_each_way_in_which_an_argument_is_wrong_with_an_example() -> None:
     found = table_of(
         graded(
             ([made("g"), made("f", id="W1")], [made("f"), made("g")]),  # missing
-            ([made("f", id="W1", days=2)], [made("f", id="W3", days="two")]),  # invented; another type
+            ([made("f", id="W1", days=2)], [made("f", id="W3", days="two")]),  # hallucinated; another type
             ([made("f", id="W1")], [made("f", id="W2")]),  # taken from elsewhere
             ([made("f", id="W1")], [made("f", id="W1", days=1)]),  # extra
             ([made("f", id="W1")], [made("f", id="W1", note=None)]),  # unknown
@@ -140,7 +140,7 @@ def test_a_long_value_is_cut() -> None:
 def test_endless_names_are_bounded_and_still_add_up() -> None:
     many = MOST_NAMES + 7
     grades = [
-        Graded(
+        GradeRecord(
             "c",
             expected=("f",),
             made=("f", f"h{index}"),
@@ -198,6 +198,6 @@ def test_the_functions_add_up_to_all_calls_and_the_arguments_to_all_faults(attem
         }
         assert one.count == sum(ways.values())
         assert {example.kind for example in one.examples} == {kind for kind, count in ways.items() if count}
-        assert one.invented + one.elsewhere <= one.wrong_value
+        assert one.hallucinated + one.elsewhere <= one.wrong_value
         told.update(ways)
     assert +told == kinds

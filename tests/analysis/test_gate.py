@@ -6,11 +6,11 @@ from callmark.analysis.compare import compare
 from callmark.analysis.gate import Gate, Verdict, bounds_of, check, headline, judge
 from callmark.analysis.summary import summarise
 from callmark.errors import BadInput
-from callmark.grading.grader import Graded
+from callmark.grading.grader import GradeRecord
 from tests.graded_runs import METRICS, failed, right, some, wrong
 
 
-def judged(gate: Gate, grades: list[Graded], baseline: list[Graded] | None = None) -> list[Verdict]:
+def judged(gate: Gate, grades: list[GradeRecord], baseline: list[GradeRecord] | None = None) -> list[Verdict]:
     return judge(gate, summarise(grades), compare(baseline, grades) if baseline is not None else None)
 
 
@@ -30,8 +30,8 @@ def test_a_metric_is_at_least_so_much(bound: float, right_of_40: int, met: bool,
     assert judged(Gate(min={"call.score": bound}), some(right_of_40)) == [Verdict("min", "call.score", met, said)]
 
 
-def with_score(score: float) -> list[Graded]:
-    return [Graded("c", metrics={"call.score": score})]
+def with_score(score: float) -> list[GradeRecord]:
+    return [GradeRecord("c", metrics={"call.score": score})]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_numbers_have_as_many_places_as_tell_them_from_their_bound(score: float,
 def test_a_suite_of_ones_own_may_go_beyond_one_and_below_nought() -> None:
     gate = Gate(min={"my.points": 12.5, "my.debt": -0.25})
     check(gate, ("my.points", "my.debt"))
-    grades = [Graded("c", metrics={"my.points": 1234.5, "my.debt": -0.5})]
+    grades = [GradeRecord("c", metrics={"my.points": 1234.5, "my.debt": -0.5})]
     assert [one.said for one in judged(gate, grades)] == ["1234.5 ≥ 12.5", "-.5 < -.25"]
 
 
@@ -100,7 +100,7 @@ def test_so_many_errors_at_most(most: int, met: bool, said: str) -> None:
     [Gate(min={"call.score": 0.0}), Gate(max_errors=9), Gate(max_drop={"call.score": 1.0}, baseline="base")],
     ids=["min", "errors", "drop"],
 )
-def test_a_run_with_no_scored_case_never_passes(gate: Gate, grades: list[Graded]) -> None:
+def test_a_run_with_no_scored_case_never_passes(gate: Gate, grades: list[GradeRecord]) -> None:
     first, *others = judged(gate, grades)
     assert first == Verdict("scored", "scored cases", False, "none: there is nothing to judge by")
     assert [one.met for one in others] == [gate.max_errors is not None]

@@ -4,21 +4,21 @@ import pytest
 
 from callmark.analysis.compare import compare
 from callmark.analysis.summary import Estimate, Tally, summarise
-from callmark.grading.grader import Graded
+from callmark.grading.grader import GradeRecord
 
 CALL, STATE = "call.score", "state.reached"
 
 
-def grade(case: str, call: float, state: float | None = None, *, trial: int = 0, conversation: str | None = None) -> Graded:
+def grade(case: str, call: float, state: float | None = None, *, trial: int = 0, conversation: str | None = None) -> GradeRecord:
     metrics = {CALL: call} if state is None else {CALL: call, STATE: state}
-    return Graded(case, trial, metrics=metrics, expected=("f",), made=("f",), conversation=conversation)
+    return GradeRecord(case, trial, metrics=metrics, expected=("f",), made=("f",), conversation=conversation)
 
 
 GRADES = [grade("a", 1.0), grade("b", 1.0, 1.0), grade("c", 0.0, 0.0), grade("d", 0.0)]
 
 
 @pytest.mark.parametrize("grades", [GRADES, GRADES[::-1], GRADES[1:] + GRADES[:1]])
-def test_a_mean_is_of_the_grades_that_have_the_metric(grades: list[Graded]) -> None:
+def test_a_mean_is_of_the_grades_that_have_the_metric(grades: list[GradeRecord]) -> None:
     found = summarise(grades)
     assert {name: (one.n, one.mean) for name, one in found.metrics.items()} == {CALL: (4, 0.5), STATE: (2, 0.5)}
     assert found.conversations == 4
@@ -27,7 +27,7 @@ def test_a_mean_is_of_the_grades_that_have_the_metric(grades: list[Graded]) -> N
 def test_the_metrics_of_a_suite_stand_together() -> None:
     tally = Tally()
     for metrics in ({"a.x": 1.0, "b.x": 1.0}, {"a.x": 1.0, "a.y": 1.0, "b.x": 1.0}):
-        tally.add(Graded(str(len(metrics)), metrics=metrics))
+        tally.add(GradeRecord(str(len(metrics)), metrics=metrics))
     assert list(tally.summary().metrics) == ["a.x", "a.y", "b.x"]
 
 
@@ -40,9 +40,9 @@ def test_an_interval_is_what_it_would_be_without_the_other_grades() -> None:
 
 
 def test_the_grades_of_a_conversation_are_one_cluster_whatever_else_they_have() -> None:
-    plain = [Graded(str(index), metrics={STATE: float(index % 2)}, conversation=f"talk {index // 2}") for index in range(8)]
+    plain = [GradeRecord(str(index), metrics={STATE: float(index % 2)}, conversation=f"talk {index // 2}") for index in range(8)]
     mixed = [
-        Graded(one.case, metrics=one.metrics | ({CALL: 1.0} if index % 2 else {}), conversation=one.conversation)
+        GradeRecord(one.case, metrics=one.metrics | ({CALL: 1.0} if index % 2 else {}), conversation=one.conversation)
         for index, one in enumerate(plain)
     ]
     assert summarise(mixed).metrics[STATE] == summarise(plain).metrics[STATE]
@@ -56,7 +56,7 @@ def test_a_part_has_the_means_of_those_that_have_them() -> None:
 
 
 def test_no_metric_at_all_is_no_metric() -> None:
-    assert summarise([Graded("a"), Graded("b", error="gone")]).metrics == {}
+    assert summarise([GradeRecord("a"), GradeRecord("b", error="gone")]).metrics == {}
 
 
 def test_runs_are_compared_on_the_cases_that_have_the_metric_in_both() -> None:
@@ -74,6 +74,6 @@ def test_a_case_has_the_mean_over_those_of_its_trials_that_have_the_metric() -> 
     assert summarise(trials).metrics[STATE] == Estimate(2, 0.5, *_interval(trials))
 
 
-def _interval(trials: list[Graded]) -> tuple[float | None, float | None]:
+def _interval(trials: list[GradeRecord]) -> tuple[float | None, float | None]:
     found = summarise([one for one in trials if STATE in one.metrics]).metrics[STATE]
     return found.low, found.high

@@ -4,15 +4,15 @@ from typing import Any
 
 from callmark.analysis.breakdowns import NO_CALL
 from callmark.analysis.summary import Estimate, Example, summarise
-from callmark.grading.grader import Graded, Grader
-from callmark.grading.suites import Settings
+from callmark.grading.evaluator import Settings
+from callmark.grading.grader import Grader, GradeRecord
 from callmark.types import Call, Case, Message, Prediction, Source
 from tests.rows import made
 
 BROKEN = Call("f", {}, None, "cut off", "{")
 
 
-def graded(*attempts: tuple[list[Call], list[Call] | str], messages: tuple[Message, ...] = ()) -> list[Graded]:
+def graded(*attempts: tuple[list[Call], list[Call] | str], messages: tuple[Message, ...] = ()) -> list[GradeRecord]:
     """The grade of each attempt; a text is an error. Two attempts to a conversation."""
     grader = Grader(Settings())
     found = []

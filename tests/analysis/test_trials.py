@@ -8,17 +8,17 @@ import pytest
 from callmark.analysis.summary import summarise
 from callmark.analysis.trials import Consistency, Passes, TrialTally, trials
 from callmark.errors import BadInput
-from callmark.grading.grader import Graded
+from callmark.grading.grader import GradeRecord
 
 
-def grade(case: str, trial: int, outcome: float | str, group: str | None = None) -> Graded:
+def grade(case: str, trial: int, outcome: float | str, group: str | None = None) -> GradeRecord:
     """A trial that passed or not; a text is an error."""
     if isinstance(outcome, str):
-        return Graded(case, trial, outcome, group=group)
-    return Graded(case, trial, metrics={"call.score": outcome, "call.pass": outcome}, group=group)
+        return GradeRecord(case, trial, outcome, group=group)
+    return GradeRecord(case, trial, metrics={"call.score": outcome, "call.pass": outcome}, group=group)
 
 
-def grades(outcomes: dict[str, list[int]]) -> list[Graded]:
+def grades(outcomes: dict[str, list[int]]) -> list[GradeRecord]:
     return [grade(case, trial, float(one)) for case, each in outcomes.items() for trial, one in enumerate(each)]
 
 
@@ -88,7 +88,7 @@ def test_a_metric_that_is_not_there_is_refused_with_the_nearest() -> None:
 
 def test_grades_that_come_one_by_one_give_the_same() -> None:
     made = [
-        Graded(
+        GradeRecord(
             f"c{case}",
             trial,
             "" if (case + trial) % 5 else "no answer",
@@ -114,7 +114,7 @@ def test_grades_that_come_one_by_one_give_the_same() -> None:
         ([grade("a", 0, 1.0, "refund"), grade("b", 0, 0.0, "refund")], True),
     ],
 )
-def test_only_where_there_are_trials_or_groups_is_there_something_to_tell(grades: list[Graded], told: bool) -> None:
+def test_only_where_there_are_trials_or_groups_is_there_something_to_tell(grades: list[GradeRecord], told: bool) -> None:
     details = summarise(grades).details
     assert details is not None
     assert (details.trials is not None) is told
@@ -122,5 +122,5 @@ def test_only_where_there_are_trials_or_groups_is_there_something_to_tell(grades
 
 def test_a_grade_without_the_metric_is_no_trial() -> None:
     tally = TrialTally("call.pass")
-    tally.add(Graded("a", metrics={"schema.overall": 1.0}))
+    tally.add(GradeRecord("a", metrics={"schema.overall": 1.0}))
     assert (tally.trials().cases, tally.trials().errors) == (0, 1)

@@ -8,8 +8,8 @@ from callmark.calls.provenance import Sources, origins, plainly_nowhere
 from callmark.types import Call, Message, Tool
 
 
-def invented(value: Any, *said: Message, tools: tuple[Tool, ...] = (), name: str = "f") -> list[str]:
-    """The paths of the invented values in a call with `x=value` after these messages."""
+def hallucinated(value: Any, *said: Message, tools: tuple[Tool, ...] = (), name: str = "f") -> list[str]:
+    """The paths of the hallucinated values in a call with `x=value` after these messages."""
     messages = (*said, Message("assistant", calls=(Call(name, {"x": value}),)))
     return [origin.path for origin in origins(messages, tools) if origin.source is None]
 
@@ -47,7 +47,7 @@ def said(text: str, role: str = "user") -> Message:
     ],
 )
 def test_found(value: Any, text: str) -> None:
-    assert invented(value, said(text)) == []
+    assert hallucinated(value, said(text)) == []
 
 
 @pytest.mark.parametrize(
@@ -68,16 +68,16 @@ def test_found(value: Any, text: str) -> None:
     ],
 )
 def test_invented(value: Any, text: str) -> None:
-    assert invented(value, said(text)) == ["x"]
+    assert hallucinated(value, said(text)) == ["x"]
 
 
 @pytest.mark.parametrize("role", ["user", "system", "developer", "tool", "function"])
 def test_these_roles_are_sources(role: str) -> None:
-    assert invented("Ann", said("Ann", role)) == []
+    assert hallucinated("Ann", said("Ann", role)) == []
 
 
 def test_what_the_assistant_said_is_no_source() -> None:
-    assert invented("Ann", said("Ann", "assistant")) == ["x"]
+    assert hallucinated("Ann", said("Ann", "assistant")) == ["x"]
 
 
 def test_what_comes_later_is_no_source() -> None:
@@ -91,15 +91,15 @@ def test_the_message_it_was_found_in_is_named() -> None:
 
 
 def test_escapes_in_a_json_result_are_read() -> None:
-    assert invented('Zo\u00eb "Z" Q', said('{"name": "Zo\\u00eb \\"Z\\" Q"}', "tool")) == []
+    assert hallucinated('Zo\u00eb "Z" Q', said('{"name": "Zo\\u00eb \\"Z\\" Q"}', "tool")) == []
 
 
 def test_no_value_is_found_across_two_strings_of_a_result() -> None:
-    assert invented("John Smith", said('{"first": "John", "last": "Smith", "x": "\\n"}', "tool")) == ["x"]
+    assert hallucinated("John Smith", said('{"first": "John", "last": "Smith", "x": "\\n"}', "tool")) == ["x"]
 
 
 def test_every_depth_is_looked_at() -> None:
-    assert invented({"a": [{"b": "Bob"}, 7], "c": "Ann"}, said("Ann")) == ["x.a[0].b", "x.a[1]"]
+    assert hallucinated({"a": [{"b": "Bob"}, 7], "c": "Ann"}, said("Ann")) == ["x.a[0].b", "x.a[1]"]
 
 
 LISTED = {
@@ -121,17 +121,17 @@ LISTED = {
     "value, paths", [("red", []), ("blue", ["x"]), ({"size": "S"}, []), ({"size": "M"}, ["x.size"]), ([7, 8], ["x[1]"]), ("none", [])]
 )
 def test_what_the_schema_lists_needs_no_source(value: Any, paths: list[str]) -> None:
-    assert invented(value, tools=(Tool("f", "", LISTED),)) == paths
+    assert hallucinated(value, tools=(Tool("f", "", LISTED),)) == paths
 
 
 def test_a_schema_that_refers_to_itself_ends() -> None:
     schema = {"properties": {"x": {"$ref": "#/properties/x"}}}
-    assert invented("a", tools=(Tool("f", "", schema),)) == ["x"]
+    assert hallucinated("a", tools=(Tool("f", "", schema),)) == ["x"]
 
 
 @pytest.mark.parametrize("name", ["calculate", "think"])
 def test_derived_tools_need_no_source(name: str) -> None:
-    assert invented("1 + 1", name=name) == []
+    assert hallucinated("1 + 1", name=name) == []
 
 
 def test_a_malformed_call_has_no_values() -> None:
@@ -139,10 +139,10 @@ def test_a_malformed_call_has_no_values() -> None:
 
 
 def test_a_megabyte_is_searched_in_bounded_time() -> None:
-    assert invented("ab", said("a" * 1_000_000)) == ["x"]
-    assert invented(7, said("1" * 1_000_000)) == ["x"]
-    assert invented("a" * 500_000, said("a" * 1_000_000)) == ["x"]
-    assert invented("ab_" * 100_000 + "a", said("ab_" * 300_000)) == ["x"]
+    assert hallucinated("ab", said("a" * 1_000_000)) == ["x"]
+    assert hallucinated(7, said("1" * 1_000_000)) == ["x"]
+    assert hallucinated("a" * 500_000, said("a" * 1_000_000)) == ["x"]
+    assert hallucinated("ab_" * 100_000 + "a", said("ab_" * 300_000)) == ["x"]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_megabyte_is_searched_in_bounded_time() -> None:
     ],
 )
 def test_a_text_that_repeats_itself_is_searched_to_its_end(value: str, text: str, paths: list[str]) -> None:
-    assert invented(value, said(text)) == paths
+    assert hallucinated(value, said(text)) == paths
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ import pytest
 import callmark
 from callmark import ModelSettings
 from callmark.analysis.compare import Comparison
-from callmark.grading.suites import Settings
+from callmark.grading.evaluator import Settings
 from callmark.models.scripted import RATES
 from callmark.reporting.compare_view import chance
-from callmark.running.comparing import compared
-from callmark.running.runs import Run
+from callmark.runs.compare import compared
+from callmark.runs.run import Run
 from tests.conftest import Cli
 from tests.graded_runs import failed, make_run, right, some, wrong
 
@@ -113,7 +113,7 @@ def test_runs_that_were_graded_differently_are_compared_in_what_both_have_and_it
     more = some(38)
     for one in more:
         one.metrics["schema.overall"] = 1.0
-    both = Settings(suites=("call", "schema"), threshold=0.8)
+    both = Settings(evaluators=("call", "schema"), threshold=0.8)
     make_run(here / "more", more, metrics=("call.score", "call.pass", "schema.overall"), settings=both)
     done = cli("compare", "base", "more")
     assert "  they were graded by other settings (threshold): callmark grade RUN grades one again\n" in done.out
@@ -165,7 +165,7 @@ def test_a_name_cannot_steer_the_terminal(cli: Cli, here: Path) -> None:
         (["base", "other"], "callmark: no case is scored in both base and other: 40 cases only in base, 1 case only in other.\n"),
         (["base", "errors"], "callmark: no case is scored in both base and errors: 39 cases only in base, 1 error in errors.\n"),
         (["empty", "base"], "callmark: no case is scored in both empty and base: 40 cases only in base.\n"),
-        (["base", "schema"], "callmark: base and schema have no metric in common.\nGrade both by the same suites.\n"),
+        (["base", "schema"], "callmark: base and schema have no metric in common.\nGrade both by the same evaluators.\n"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -195,7 +195,7 @@ def scripted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     """Imitations at the hotel's decision points, each asked several times; `again` is the hasty one with other dice."""
     folder = tmp_path_factory.mktemp("scripted")
     hotel = folder / "hotel.jsonl"
-    rows = [json.loads(line) for line in (files("callmark.demo") / "hotel.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in (files("callmark.worlds") / "hotel.jsonl").read_text(encoding="utf-8").splitlines()]
     hotel.write_text("".join(json.dumps(row) + "\n" for row in rows if usable(row)), encoding="utf-8")
     found = {}
     for name, kind, seed in (

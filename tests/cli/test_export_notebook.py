@@ -6,7 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from callmark.grading.grader import Graded
+from callmark.grading.grader import GradeRecord
 from callmark.reporting.notebooks import writing
 from callmark.reporting.notebooks.sections import Section
 from tests.conftest import Cli
@@ -32,7 +32,7 @@ def words(path: str) -> str:
     ],
     ids=["all right", "no case"],
 )
-def test_a_run_with_nothing_to_show_says_so(cli: Cli, run: Path, grades: list[Graded], said: list[str], left_out: str) -> None:
+def test_a_run_with_nothing_to_show_says_so(cli: Cli, run: Path, grades: list[GradeRecord], said: list[str], left_out: str) -> None:
     make_run(run.parent / "other", grades)
     done = cli("export", "notebook", "runs/other", "-o", "new/notebooks")
     assert (done.status, done.err) == (0, "")

@@ -14,10 +14,10 @@ import pandas
 import pytest
 
 from callmark import BadInput
-from callmark.grading.grader import Graded
-from callmark.running.export_results import csv_lines
-from callmark.running.runs import Run
-from callmark.types import Fault, Note, Spent
+from callmark.grading.grader import GradeRecord
+from callmark.runs.export_results import csv_lines
+from callmark.runs.run import Run
+from callmark.types import Fault, Note, Usage
 from tests.conftest import Cli
 from tests.graded_runs import METRICS, failed, make_run, right, some, wrong
 
@@ -31,19 +31,22 @@ COLUMNS = [
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run with a right answer, one with every kind of column filled, and an error."""
     monkeypatch.chdir(tmp_path)
-    full = Graded(
+    full = GradeRecord(
         "c1",
         trial=2,
         metrics={"call.score": 0.25, "call.pass": 0.0},
         expected=("f", "g"),
         made=("f",),
-        faults=(Fault("wrong_value", 0, 0, "city", "Bonn", "Köln", ("call",), "invented"), Fault("missing_call", 1, suites=("call",))),
+        faults=(
+            Fault("wrong_value", 0, 0, "city", "Bonn", "Köln", ("call",), "hallucinated"),
+            Fault("missing_call", 1, evaluators=("call",)),
+        ),
         notes=(Note("wrong_order", "g comes first"),),
         conversation="t1",
         message=4,
         scenario_type="refund",
         group="g1",
-        spent=Spent(1.5, 100, 20, 0.004),
+        usage=Usage(1.5, 100, 20, 0.004),
         prompt=1234,
     )
     return make_run(tmp_path / "base", [right("c0"), full, failed("c2")])
@@ -64,7 +67,7 @@ def test_a_table_goes_beside_the_run(cli: Cli, run: Path) -> None:
         zip(
             COLUMNS,
             [
-                "c1", "2", "t1", "4", "refund", "g1", "", "0.25", "0.0", "f, g", "f", "wrong_value city (invented); missing_call",
+                "c1", "2", "t1", "4", "refund", "g1", "", "0.25", "0.0", "f, g", "f", "wrong_value city (hallucinated); missing_call",
                 "wrong_order", "1234", "1.5", "100", "20", "0.004",
             ],
             strict=True,
@@ -121,8 +124,8 @@ def test_pandas_reads_it_back_as_the_table_that_python_gives(cli: Cli, run: Path
     ids=ascii,
 )
 def test_a_text_is_a_text_in_every_spreadsheet(cli: Cli, run: Path, text: str, cell: str) -> None:
-    odd = Graded(text, metrics={"call.score": 1.0, "call.pass": 1.0}, expected=(text,), made=(text,), conversation=text, group=text)
-    make_run(run.parent / "odd", [odd, Graded(text, trial=1, error=text)])
+    odd = GradeRecord(text, metrics={"call.score": 1.0, "call.pass": 1.0}, expected=(text,), made=(text,), conversation=text, group=text)
+    make_run(run.parent / "odd", [odd, GradeRecord(text, trial=1, error=text)])
     cli("export", "results", "odd", "--to", "csv")
     first, second = read("odd.csv")
     assert {first[name] for name in ("case", "expected", "made", "conversation", "group")} == {cell}
@@ -134,7 +137,7 @@ def test_a_text_is_a_text_in_every_spreadsheet(cli: Cli, run: Path, text: str, c
 
 def test_a_number_stays_a_number_and_a_column_is_no_formula(run: Path) -> None:
     metrics = ("=my.debt", "my.points")
-    make_run(run.parent / "own", [Graded("c", metrics={"=my.debt": -0.5, "my.points": 1e-7})], metrics=metrics)
+    make_run(run.parent / "own", [GradeRecord("c", metrics={"=my.debt": -0.5, "my.points": 1e-7})], metrics=metrics)
     header, row = csv.reader(io.StringIO("".join(line.decode() + "\n" for line in csv_lines(Run("own"))), newline=""))
     assert (header[7:9], row[7:9]) == (["'=my.debt", "my.points"], ["-0.5", "1e-07"])
 

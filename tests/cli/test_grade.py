@@ -20,7 +20,7 @@ import pytest
 
 from callmark.analysis.summary import Tally
 from callmark.errors import BadInput
-from callmark.running.grading import _received
+from callmark.runs.grading import _received
 from tests.conftest import Cli, Result
 from tests.rows import WEATHER, assistant, call, result, row, user, write_rows
 
@@ -162,14 +162,14 @@ def test_what_people_see(cli: Cli) -> None:
     headline = next(line for line in done.out.splitlines() if "call.score" in line)
     assert headline.split()[:2] == ["call.score", ".400"]
     assert "right tool and arguments in 1, right tool only in 2" in headline
-    for suite in ("call      pass .200", "schema    tool selection .600", "process   precision .600   recall .600"):
-        assert f"  {suite}" in done.out
+    for evaluator in ("call      pass .200", "schema    tool selection .600", "process   precision .600   recall .600"):
+        assert f"  {evaluator}" in done.out
     wrong = done.out[done.out.index("what went wrong") : done.out.index("weakest tools")]
     assert {" ".join(line.split()) for line in wrong.splitlines()[1:] if line.strip()} == {
         "missing argument 1 f.a (1×)",
         "no call 1 f (1×)",
         "wrong tool 1 f → g (1×)",
-        "wrong value 1 a (1×: 1 invented)",
+        "wrong value 1 a (1×: 1 hallucinated)",
     }
     assert done.out[done.out.index("weakest tools") :].split("\n")[1].split()[:3] == ["f", "5", ".400"]
     assert done.out.endswith("runs/base  ·  callmark report runs/base  ·  callmark view\n")
@@ -405,7 +405,7 @@ def test_an_alternative_counts_where_it_is_better(cli: Cli) -> None:
 
 
 def test_a_named_suite_is_the_only_one(cli: Cli) -> None:
-    done = cli("grade", two_cases(), "-p", half_right(), "--suite", "call", "--name", "p")
+    done = cli("grade", two_cases(), "-p", half_right(), "--evaluator", "call", "--name", "p")
     assert done.status == 0
     assert set(lines("runs/p/grades.jsonl")[0]["metrics"]) == {"call.score", "call.pass"}
     assert "schema" not in done.out
@@ -414,7 +414,9 @@ def test_a_named_suite_is_the_only_one(cli: Cli) -> None:
 def test_a_suite_of_ones_own_stands_in_the_current_folder(cli: Cli) -> None:
     Path("mine.py").write_text(SUITES)
     for jobs in ("1", "2"):
-        done = cli("grade", two_cases(), "-p", half_right(), "--suite", "mine:Count", "--suite", "call", "--name", jobs, "--jobs", jobs)
+        done = cli(
+            "grade", two_cases(), "-p", half_right(), "--evaluator", "mine:Count", "--evaluator", "call", "--name", jobs, "--jobs", jobs
+        )
         assert done.status == 0
         assert "count     calls 1   zero 0" in done.out
         assert scores(f"runs/{jobs}", "count.calls") == {"q1": 1.0, "q2": 1.0}
@@ -422,44 +424,44 @@ def test_a_suite_of_ones_own_stands_in_the_current_folder(cli: Cli) -> None:
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize(
-    "suite, sentence",
+    "evaluator, sentence",
     [
-        ("cal", "there is no suite called 'cal'. Did you mean call?"),
-        ("nowhere:Suite", "the module of the suite 'nowhere:Suite' cannot be imported: ModuleNotFoundError"),
+        ("cal", "there is no evaluator called 'cal'. Did you mean call?"),
+        ("nowhere:Suite", "the module of the evaluator 'nowhere:Suite' cannot be imported: ModuleNotFoundError"),
         ("mine:Cuont", "the module mine has no 'Cuont'. Did you mean Count?"),
         ("mine:SUITE", "the module mine has no 'SUITE'"),
-        ("mine:Fails", "case q1: the suite 'count' failed: ZeroDivisionError: division by zero"),
+        ("mine:Fails", "case q1: the evaluator 'count' failed: ZeroDivisionError: division by zero"),
         pytest.param(
             "mine:Huge",
-            "the suite 'count' gave",
+            "the evaluator 'count' gave",
         ),
         pytest.param(
             "mine:Leaves",
-            "the suite 'count' failed: SystemExit: bye",
+            "the evaluator 'count' failed: SystemExit: bye",
         ),
         pytest.param(
             "exits:Suite",
-            "the module of the suite 'exits:Suite' cannot be imported: SystemExit: bye",
+            "the module of the evaluator 'exits:Suite' cannot be imported: SystemExit: bye",
         ),
     ],
 )
-def test_a_suite_that_cannot_be_used(cli: Cli, suite: str, sentence: str, jobs: str) -> None:
+def test_a_suite_that_cannot_be_used(cli: Cli, evaluator: str, sentence: str, jobs: str) -> None:
     Path("mine.py").write_text(SUITES)
     Path("exits.py").write_text("raise SystemExit('bye')\n")
-    refused(cli("grade", two_cases(), "-p", half_right(), "--suite", suite, "--jobs", jobs), sentence)
+    refused(cli("grade", two_cases(), "-p", half_right(), "--evaluator", evaluator, "--jobs", jobs), sentence)
     no_run_left()
 
 
 def test_a_suite_may_give_its_metrics_in_any_order(cli: Cli) -> None:
     Path("mine.py").write_text(SUITES)
     write_rows(Path("p.jsonl"), answer("q1", RIGHT), answer("q2"))
-    told = json.loads(cli("grade", two_cases(), "-p", "p.jsonl", "--suite", "mine:Turns", "--json").out)
+    told = json.loads(cli("grade", two_cases(), "-p", "p.jsonl", "--evaluator", "mine:Turns", "--json").out)
     assert {name: found["mean"] for name, found in told["summary"]["metrics"].items()} == {"count.calls": 1.0, "count.zero": 0.0}
 
 
 def test_what_a_suite_prints_is_not_in_the_json(cli: Cli) -> None:
     Path("mine.py").write_text(SUITES)
-    done = cli("grade", two_cases(), "-p", half_right(), "--suite", "mine:Prints", "--json")
+    done = cli("grade", two_cases(), "-p", half_right(), "--evaluator", "mine:Prints", "--json")
     assert json.loads(done.out)["summary"]["scored"] == 2
     assert "look at me" in done.err
 
@@ -472,7 +474,9 @@ def test_a_file_of_the_current_folder_does_not_take_the_place_of_a_module(module
 
 
 def test_settings_come_from_callmark_toml(cli: Cli) -> None:
-    Path("callmark.toml").write_text('suites = ["call", "process"]\nthreshold = 0.5\nignore = ["g"]\n[match]\n"f.*" = {"$any" = true}\n')
+    Path("callmark.toml").write_text(
+        'evaluators = ["call", "process"]\nthreshold = 0.5\nignore = ["g"]\n[match]\n"f.*" = {"$any" = true}\n'
+    )
     write_rows(Path("eval.jsonl"), case("q1", call("f", {"a": 1, "b": 2})), case("q2"), case("q3", WRONG))
     write_rows(Path("p.jsonl"), answer("q1", call("f", {"a": 9, "b": 9})), answer("q2", RIGHT, RIGHT), answer("q3"))
     for jobs in ("1", "3"):
@@ -488,7 +492,7 @@ def test_settings_come_from_callmark_toml(cli: Cli) -> None:
     Path("callmark.toml").rename("other.toml")
     cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "plain")
     assert scores("runs/plain")["q1"] == 0.5
-    cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "again", "--config", "other.toml", "--suite", "call")
+    cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "again", "--config", "other.toml", "--evaluator", "call")
     assert scores("runs/again")["q1"] == 1.0
     assert scores("runs/again", "process.reliability")["q1"] is None
 
@@ -496,11 +500,11 @@ def test_settings_come_from_callmark_toml(cli: Cli) -> None:
 @pytest.mark.parametrize(
     "text, sentence",
     [
-        ("treshold = 1", "callmark.toml: there is no key called 'treshold'. Did you mean threshold?\nThe keys are suites, threshold,"),
+        ("treshold = 1", "callmark.toml: there is no key called 'treshold'. Did you mean threshold?\nThe keys are evaluators, threshold,"),
         ("threshold = 7", "callmark.toml: threshold is 7, a number from 0 to 1 was expected."),
-        ("suites = ['cal']", "there is no suite called 'cal'. Did you mean call?"),
-        ("suites = []", "there is no suite to grade by."),
-        ("suites = ['call', 'call']", "two suites are called 'call', each needs a name of its own."),
+        ("evaluators = ['cal']", "there is no evaluator called 'cal'. Did you mean call?"),
+        ("evaluators = []", "there is no evaluator to grade by."),
+        ("evaluators = ['call', 'call']", "two evaluators are called 'call', each needs a name of its own."),
         ("[match]\n'*.a' = 'simular'", "Did you mean similar?"),
         ("= 5", "callmark.toml is not TOML"),
         pytest.param(
@@ -512,7 +516,7 @@ def test_settings_come_from_callmark_toml(cli: Cli) -> None:
             "callmark.toml",
         ),
     ],
-    ids=["a key", "a value", "a suite", "no suite", "a suite twice", "a rule", "no TOML", "deep", "digits"],
+    ids=["a key", "a value", "an evaluator", "no evaluator", "an evaluator twice", "a rule", "no TOML", "deep", "digits"],
 )
 def test_settings_that_cannot_be(cli: Cli, text: str, sentence: str) -> None:
     Path("callmark.toml").write_text(text)
@@ -570,7 +574,7 @@ def test_the_run_folder_of_scenarios_has_result_files_too(cli: Cli) -> None:
 def test_result_files_do_not_outlive_the_grades_they_tell_of(cli: Cli) -> None:
     write_rows(Path("p.jsonl"), {"id": "s1", "function_calls": []})
     cli("grade", write_rows(Path("s.jsonl"), SCENARIO), "-p", "p.jsonl", "--name", "p")
-    assert cli("grade", "runs/p", "--suite", "call").status == 0
+    assert cli("grade", "runs/p", "--evaluator", "call").status == 0
     assert sorted(contents("runs/p")) == RUN_FILES
 
 
@@ -656,11 +660,11 @@ def test_a_run_is_graded_again_with_other_settings(cli: Cli) -> None:
     assert "1 prediction for no case, the first for zebra" in done.out
     assert "1 prediction for a case that had one already" in done.out
     Path("callmark.toml").write_text('[match]\n"*.a" = {"$any" = true}\n')
-    done = cli("grade", "runs/p", "--suite", "call", "--jobs", "2")
+    done = cli("grade", "runs/p", "--evaluator", "call", "--jobs", "2")
     assert "match *.a: 2 arguments" in done.out
     assert scores("runs/p") == {"q1": 1.0, "q2": 1.0}
     info = json.loads(Path("runs/p/run.json").read_text())
-    assert info["settings"] == {"suites": ["call"], "match": {"*.a": {"$any": True}}}
+    assert info["settings"] == {"evaluators": ["call"], "match": {"*.a": {"$any": True}}}
     assert info["metrics"] == ["call.score", "call.pass"]
     assert info["predictions"] == {"name": "p.jsonl", "rows": 4, "unused": 1, "repeated": 1, "first_unused": "zebra"}
     assert contents("runs/p")["predictions.jsonl"] == before["predictions.jsonl"]
@@ -1020,7 +1024,7 @@ def test_a_failure_after_the_grades_leaves_no_half_folder(cli: Cli, monkeypatch:
 
 def test_a_failure_while_grading_again_leaves_the_folder_as_it_was(cli: Cli) -> None:
     long_scenarios()
-    cli("grade", "s.jsonl", "-p", "p.jsonl", "--name", "p", "--suite", "process")
+    cli("grade", "s.jsonl", "-p", "p.jsonl", "--name", "p", "--evaluator", "process")
     before = contents("runs/p")
     done = limited(len(before["evaluation_results.json"]) - 1, "grade", "runs/p")
     assert done.returncode == 2
@@ -1092,7 +1096,7 @@ class Orphans(Count):
 def test_an_interrupted_run_leaves_nothing(jobs: str) -> None:
     Path("mine.py").write_text(SIGNALS)
     cases, predictions, _ = many_cases()
-    done = outside("grade", cases, "-p", predictions, "--suite", "mine:Interrupts", "--jobs", jobs, start_new_session=True)
+    done = outside("grade", cases, "-p", predictions, "--evaluator", "mine:Interrupts", "--jobs", jobs, start_new_session=True)
     assert done.returncode == 130
     assert done.stderr.strip() == "callmark: interrupted."
     no_run_left()
@@ -1101,7 +1105,7 @@ def test_an_interrupted_run_leaves_nothing(jobs: str) -> None:
 def test_a_process_that_is_killed_is_said() -> None:
     Path("mine.py").write_text(SIGNALS)
     cases, predictions, _ = many_cases()
-    done = outside("grade", cases, "-p", predictions, "--suite", "mine:Dies", "--jobs", "2")
+    done = outside("grade", cases, "-p", predictions, "--evaluator", "mine:Dies", "--jobs", "2")
     assert done.returncode == 2
     assert done.stderr == "callmark: a process that graded was ended from outside.\nFewer --jobs need less memory.\n"
     no_run_left()
@@ -1119,7 +1123,7 @@ def test_no_process_outlives_a_run_that_is_killed() -> None:
     Path("mine.py").write_text(SIGNALS)
     write_rows(Path("eval.jsonl"), *[case(f"q{index}", call("f", {"a": "x" * 1000})) for index in range(500)])
     write_rows(Path("p.jsonl"), *[answer(f"q{index}", RIGHT) for index in range(500)])
-    command = [sys.executable, "-P", "-m", "callmark", "grade", "eval.jsonl", "-p", "p.jsonl", "--suite", "mine:Orphans", "--jobs", "2"]
+    command = [sys.executable, "-P", "-m", "callmark", "grade", "eval.jsonl", "-p", "p.jsonl", "--evaluator", "mine:Orphans", "--jobs", "2"]
     killed = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     assert killed.wait(60) == -signal.SIGKILL
     until = time.monotonic() + 5

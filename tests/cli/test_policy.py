@@ -62,7 +62,7 @@ def test_what_is_no_policy_is_refused_with_the_file(cli: Cli, text: str | None, 
 
 
 def test_the_suite_without_rules_is_refused(cli: Cli) -> None:
-    assert "the suite policy has no rules to go by" in cli("grade", "air.json", "--suite", "policy").err
+    assert "the evaluator policy has no rules to go by" in cli("grade", "air.json", "--evaluator", "policy").err
 
 
 def test_a_rule_that_is_said_twice_is_refused(cli: Cli, tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_a_model_is_asked_graded_and_shown(cli: Cli, here: Path) -> None:
     assert [line["case"] for line in sorted(lines("runs/mine/predictions.jsonl"), key=lambda line: line["case"])] == [
         f"t{n}:1" for n in range(5)
     ]
-    assert all(line["spent"]["seconds"] > 0 for line in lines("runs/mine/predictions.jsonl"))
+    assert all(line["usage"]["seconds"] > 0 for line in lines("runs/mine/predictions.jsonl"))
     assert len(lines("runs/mine/grades.jsonl")) == 5
     assert info("mine")["asked"] == {
         "label": "agent.answer",
@@ -216,7 +216,7 @@ def test_what_comes_through_a_pipe_can_be_gone_on_with(cli: Cli, here: Path, mon
         (("--model", "python:agent:answer", "--param", "x"), "is not NAME=VALUE"),
         (("--model", "http://localhost:1/v1#x", "--param", "api_key=sk-1"), "api_key"),
         (("--model", "python:agent:answer", "--model", "python:agent:answer"), "two models are called agent.answer"),
-        (("--model", "python:agent:answer", "--suite", "nosuch"), "nosuch"),
+        (("--model", "python:agent:answer", "--evaluator", "nosuch"), "nosuch"),
         (("--model", "python:agent:answer", "--resume"), "--resume needs to know which run"),
         (("--model", "python:agent:answer", "--max-cost", "1"), "--max-cost needs a price"),
         ((), "--model is missing"),
@@ -331,7 +331,7 @@ def test_running_into_a_full_disk_is_said(cli: Cli, here: Path, monkeypatch: pyt
     def full(file: int, data: bytes) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("callmark.running.journal.os.write", full)
+    monkeypatch.setattr("callmark.runs.journal.os.write", full)
     done = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine")
     assert done.status == 2
     assert "predictions.jsonl cannot be written: No space left on device" in done.err

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from callmark.running import asking, pace
+from callmark.runs import limiter, worker
 from tests.chat_server import Answer, Plan, chat_server
 from tests.conftest import Cli, Result
 from tests.rows import assistant, call, user, write_rows
@@ -27,7 +27,7 @@ KEY = "sk-recognisable-4711-abcdefghij"
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder with four decision points; waits are short, so that tests are."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(pace, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(limiter, "FIRST_WAIT", 0.01)
     points = [
         {
             "id": f"c{number}",
@@ -215,7 +215,7 @@ ECHOES = ["echo headers", *PASSING, "arguments that are not JSON"]
 @pytest.mark.parametrize("where", ["environment", "file", "user of the URL", "query of the URL"])
 @pytest.mark.parametrize("fault", ECHOES)
 def test_a_key_is_in_no_file_and_no_output(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, where: str) -> None:
-    monkeypatch.setattr(asking, "backoff", lambda attempt: 0.0)
+    monkeypatch.setattr(worker, "backoff", lambda attempt: 0.0)
     monkeypatch.setenv("CALLMARK_CACHE", str(tmp_path / "cache" / "replies.sqlite"))
     monkeypatch.delenv("CALLMARK_API_KEY", raising=False)
     if where == "environment":

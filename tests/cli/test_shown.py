@@ -148,7 +148,7 @@ def test_strict_lint_fails_on_errors_only(cli: Cli, tmp_path: Path) -> None:
     wrong = write_rows(tmp_path / "wrong.jsonl", row(user("a"), assistant(call("f", "{"))))
     assert cli("lint", wrong).status == 0
     assert cli("lint", wrong, "--strict").status == 1
-    warned = write_rows(tmp_path / "warned.jsonl", row(user("a"), assistant(call("f", {"x": "invented"}))))
+    warned = write_rows(tmp_path / "warned.jsonl", row(user("a"), assistant(call("f", {"x": "hallucinated"}))))
     assert cli("lint", warned, "--strict").status == 0
     assert "nothing found" in cli("lint", write_rows(tmp_path / "fine.jsonl", row(user("a")))).out
 

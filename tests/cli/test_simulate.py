@@ -199,7 +199,7 @@ def test_an_id_that_stands_twice_is_told_with_both_rows(cli: Cli, here: Path) ->
         ((*AGENT, *TOOLS, *TOOLS), "add_note"),
         ((*AGENT, *TOOLS, "--system", "nowhere.md"), "--system nowhere.md cannot be read: No such file or directory"),
         ((*AGENT, *TOOLS, "--resume"), "--resume needs to know which run to go on with"),
-        ((*AGENT, *TOOLS, "--suite", "nosuch"), "nosuch"),
+        ((*AGENT, *TOOLS, "--evaluator", "nosuch"), "nosuch"),
         ((*AGENT, *TOOLS, "--max-turns", "0"), "--max-turns"),
         ((*AGENT, *TOOLS, "--max-cost", "1"), "--max-cost needs a price"),
         ((*TOOLS,), "--agent is missing: who should be tested?"),

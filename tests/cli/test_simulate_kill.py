@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.running.kills import Moment, run_to_end
+from tests.runs.kills import Moment, run_to_end
 from tests.simulation.kills import killed_and_resumed, simulate_command
 from tests.simulation.notes_case import write_folder
 

@@ -39,7 +39,7 @@ def test_a_split_is_written_shown_and_clean(cli: Cli, tmp_path: Path) -> None:
     assert "8 rows → " in done.out
     checked = cli("lint", "--train", tmp_path / "data/train.jsonl", "--valid", tmp_path / "data/valid.jsonl", "--strict", "--json")
     assert checked.status == 0
-    assert json.loads(checked.out)["summary"] == {"invented_value": 40, "near_duplicate": 20}
+    assert json.loads(checked.out)["summary"] == {"hallucinated_value": 40, "near_duplicate": 20}
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(cli: Cli, tmp_path: Path) -> None:

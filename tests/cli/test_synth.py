@@ -9,13 +9,13 @@ import pytest
 import callmark
 from callmark.cli.templates import read_table
 from callmark.config import read_settings
-from callmark.demo.helpdesk.desk import Desk
-from callmark.demo.helpdesk.tools import TOOLS
 from callmark.simulation.checking import refuse_unknown_functions
 from callmark.types import Case
+from callmark.worlds.helpdesk.desk import Desk
+from callmark.worlds.helpdesk.tools import TOOLS
 from tests.conftest import Cli
 
-DEMO = Path(str(files("callmark.demo.helpdesk")))
+DEMO = Path(str(files("callmark.worlds.helpdesk")))
 READ_ONLY = ("-search_tickets", "-get_support_ticket", "-list_action_items")
 TYPES = ("create_ticket", "create_ticket_and_action_item", "search_and_update", "command_style", "changes_mind", "not_allowed")
 
@@ -121,9 +121,9 @@ def test_the_tables_know_the_tickets_of_the_desk_as_they_are() -> None:
 
 
 def test_what_is_only_looked_up_is_not_counted_by_the_demos_settings() -> None:
-    from callmark.grading.process import ProcessSuite
+    from callmark.grading.evaluators.process import ProcessEvaluator
 
-    ignores = ProcessSuite(read_settings(str(DEMO / "callmark.toml")).ignore).ignores
+    ignores = ProcessEvaluator(read_settings(str(DEMO / "callmark.toml")).ignore).ignores
     for tool in TOOLS:
         writes = any(word in tool.name for word in ("-create_", "-update_"))
         assert ignores(tool.name) != writes, tool.name

@@ -15,11 +15,11 @@ import callmark
 from tests.chat_server import Answer, chat_server
 from tests.conftest import Cli, Result
 from tests.rows import write_rows
-from tests.running.kills import Moment, killed, recorded_in, run_to_end
+from tests.runs.kills import Moment, killed, recorded_in, run_to_end
 from tests.simulation.notes_case import lines
-from tests.simulation.synthesis.notes_world import TOOLS
+from tests.synthesis.notes_world import TOOLS
 
-DESK = f"mcp:{sys.executable} -m callmark.demo.helpdesk"
+DESK = f"mcp:{sys.executable} -m callmark.worlds.helpdesk"
 DEMO = Path(callmark.__file__).parent / "demo" / "helpdesk"
 FILES = ("train.jsonl", "valid.jsonl", "rejected.jsonl", "plans.jsonl")
 AGENT = """
@@ -146,7 +146,7 @@ def test_errors_are_told_apart_and_tried_again(cli: Cli) -> None:
 def test_the_help_desk_by_an_agent_that_is_sloppy(cli: Cli) -> None:
     assert cli("synth", "--scenarios-only", "-n", "12", "-o", "s.jsonl").status == 0
     policy = ("--policy", DEMO / "workflow.md", "--rules", DEMO / "policy.yaml")
-    speakers = ("--agent", "python:callmark.demo.helpdesk.agents:sloppy", "--tools", DESK)
+    speakers = ("--agent", "python:callmark.worlds.helpdesk.agents:sloppy", "--tools", DESK)
     done = cli("synth", "--scenarios", "s.jsonl", *speakers, *policy, "-o", "data", "--json")
     told = json.loads(done.out)
     assert done.status == 3, done.err

@@ -37,7 +37,7 @@ def test_the_store_makes_the_same_bytes_and_its_plans_can_be_played_again(cli: C
     assert {branch for plan in plans for branch in plan.data["plan"]["branches"]} >= {
         branch for branch, count in told["coverage"]["branches"].items() if count
     }
-    server = f"mcp:{sys.executable} -m callmark.demo.retail"
+    server = f"mcp:{sys.executable} -m callmark.worlds.retail"
     assert cli("synth", "-n", "12", "-o", "b", "--tools", server, "--scenarios", "a/plans.jsonl", "--concurrency", "2").status == 0
     for name in FILES:
         assert Path("a", name).read_bytes() == Path("b", name).read_bytes(), name
@@ -60,7 +60,7 @@ def test_the_page_about_it_does_what_it_says(cli: Cli, monkeypatch: pytest.Monke
 
 
 def test_a_store_with_other_customers_is_refused_before_anything_is_held(cli: Cli, tmp_path: Path) -> None:
-    done = cli("synth", "--tools", f"mcp:{sys.executable} -m callmark.demo.retail --seed 11", "-n", "2", "-o", tmp_path / "out")
+    done = cli("synth", "--tools", f"mcp:{sys.executable} -m callmark.worlds.retail --seed 11", "-n", "2", "-o", tmp_path / "out")
     assert done.status == 2
     assert "its customers, products and orders are not those that plans are made of" in done.err
     assert not (tmp_path / "out").exists()

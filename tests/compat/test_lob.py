@@ -21,7 +21,7 @@ from callmark.compat.lob import (
 )
 from callmark.errors import BadInput
 from callmark.formats.evaluation_results import metrics_json, result_lines, result_row
-from callmark.grading.process import ProcessSuite
+from callmark.grading.evaluators.process import ProcessEvaluator
 from callmark.types import Call, Case, Message, Prediction
 from tests.rows import WEATHER, call, made, row, user, write_rows
 
@@ -233,11 +233,11 @@ def test_both_files_in_their_layouts(tmp_path: Path) -> None:
 
 
 def test_the_scores_are_the_suites(tmp_path: Path) -> None:
-    """Whatever the service hands to the evaluators is what the suite would have been given: tools of the row too."""
+    """Whatever the service hands to the evaluators is what the evaluator would have been given: tools of the row too."""
     asked = {"name": "get_weather", "arguments": {"city": "bonn!", "unit": "celsius"}}
     scenario = another("w", expected_function_calls=[{"functionName": "get_weather", "arguments": {"city": "Bonn"}}], tools=[WEATHER])
     found = evaluate(tmp_path, lambda **row: [asked], rows=[scenario])
-    assert list(found.metrics.values()) == [1.0] * len(ProcessSuite.metrics)
+    assert list(found.metrics.values()) == [1.0] * len(ProcessEvaluator.metrics)
 
 
 def test_an_array_of_scenarios_and_no_experiment(tmp_path: Path) -> None:

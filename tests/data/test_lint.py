@@ -45,7 +45,7 @@ def test_a_clean_row_has_nothing(tmp_path: Path) -> None:
         ([assistant(text=" ")], "empty_assistant", "says nothing and calls nothing"),
         (
             [assistant(call("get_weather", {"city": "Rome"})), result("x")],
-            "invented_value",
+            "hallucinated_value",
             'get_weather: city = "Rome" stands nowhere before the call',
         ),
         (
@@ -70,7 +70,7 @@ def test_the_place_is_named(tmp_path: Path) -> None:
     path = write_rows(
         tmp_path / "x.jsonl", CLEAN, row(user("Bonn?"), assistant(call("get_weather", {"city": "Rome"})), tools=[WEATHER], id="r2")
     )
-    (finding,) = [one for one in callmark.lint(callmark.load(path)).findings if one.code == "invented_value"]
+    (finding,) = [one for one in callmark.lint(callmark.load(path)).findings if one.code == "hallucinated_value"]
     assert (finding.file, finding.line, finding.row_id, finding.message, finding.call, finding.argument) == (
         str(path),
         2,

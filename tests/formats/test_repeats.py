@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import callmark
 from callmark.errors import BadInput
-from callmark.formats.dialect import Reading
+from callmark.formats.format import Reading
 from callmark.formats.openai import read, write
 from callmark.types import Conversation, Place
 from tests.rows import WEATHER, assistant, call, result, user, write_rows

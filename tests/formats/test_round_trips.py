@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from callmark.calls.results import match_results
 from callmark.calls.shapes import read_call
-from callmark.formats.dialect import Reading
-from callmark.formats.sniffing import dialect_called, sniff
-from callmark.types import Call, Conversation, Message, Original, Place, Tool
+from callmark.formats.detect import dialect_called, sniff
+from callmark.formats.format import Reading
+from callmark.types import Call, Conversation, Message, Place, SourceRow, Tool
 
 DIALECTS = ["openai", "sharegpt", "anthropic", "deepfabric"]
 PAIRS = list(permutations(DIALECTS, 2))
@@ -157,7 +157,7 @@ def test_nor_does_any_path_through_them(fields: list[dict[str, Any]], path: list
 @pytest.mark.parametrize("dialect", DIALECTS)
 @given(fields=rows)
 def test_messages_made_in_python_are_written_whole(dialect: str, fields: list[dict[str, Any]]) -> None:
-    made = msgspec.structs.replace(conversation_of(fields), original=Original())
+    made = msgspec.structs.replace(conversation_of(fields), original=SourceRow())
     assert essence(through(made, dialect), made) == essence(made)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callmark.errors import BadInput
-from callmark.formats.dialect import Reading
+from callmark.formats.format import Reading
 from callmark.formats.responses import decode_fields
 from callmark.formats.tau_bench import read_case, read_prediction, recognises, write
 from callmark.types import Case, Place, Tool

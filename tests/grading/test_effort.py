@@ -1,12 +1,12 @@
-"""Suites `effort` and `recorded`: what it took, and what somebody else's judge said."""
+"""Evaluators `effort` and `recorded`: what it took, and what somebody else's judge said."""
 
 from typing import Any
 
 import pytest
 
 from callmark.grading.attempt import Attempt
-from callmark.grading.effort import EffortSuite
-from callmark.grading.recorded import RecordedSuite
+from callmark.grading.evaluators.effort import EffortEvaluator
+from callmark.grading.evaluators.recorded import RecordedEvaluator
 from callmark.types import Case, Message, Prediction
 from tests.rows import made
 
@@ -22,7 +22,7 @@ F, ASIDE = made("f"), made("CommonPlugin-start_over")
         ([], [F], 0),
         ([F], [F, F], 0.5),
         ([F, F], [F], 1),
-        ([F], [made("g")], 1),  # what is right is for other suites to say
+        ([F], [made("g")], 1),  # what is right is for other evaluators to say
         ([F], [F, ASIDE, ASIDE], 1),
         ([F, ASIDE], [F, F], 0.5),
         ([ASIDE], [], 1),
@@ -30,11 +30,11 @@ F, ASIDE = made("f"), made("CommonPlugin-start_over")
     ],
 )
 def test_calls_needed_to_calls_used(needed: list[Any], used: list[Any], calls: float) -> None:
-    assert EffortSuite()(Attempt(needed, used)) == {"calls": calls}
+    assert EffortEvaluator()(Attempt(needed, used)) == {"calls": calls}
 
 
 def test_the_ignore_list_is_the_users() -> None:
-    assert EffortSuite(("g",))(Attempt([F], [F, made("G"), ASIDE]))["calls"] == 0.5
+    assert EffortEvaluator(("g",))(Attempt([F], [F, made("G"), ASIDE]))["calls"] == 0.5
 
 
 def tried(turns: Any, *roles: str) -> Attempt:
@@ -63,13 +63,13 @@ def tried(turns: Any, *roles: str) -> Attempt:
     ],
 )
 def test_turns_needed_to_turns_used(turns: Any, roles: list[str], share: float | None) -> None:
-    assert EffortSuite()(tried(turns, *roles)).get("turns") == share
+    assert EffortEvaluator()(tried(turns, *roles)).get("turns") == share
 
 
 @pytest.mark.parametrize("reward, numbers", [(1.0, {"reward": 1.0}), (0.0, {"reward": 0.0}), (None, {})])
 def test_a_reward_is_passed_on_as_it_was_recorded(reward: float | None, numbers: dict[str, float]) -> None:
-    assert RecordedSuite()(Attempt((), (), prediction=Prediction("a", reward=reward))) == numbers
+    assert RecordedEvaluator()(Attempt((), (), prediction=Prediction("a", reward=reward))) == numbers
 
 
 def test_an_attempt_that_is_no_conversation_has_no_reward() -> None:
-    assert RecordedSuite()(Attempt((), ())) == {}
+    assert RecordedEvaluator()(Attempt((), ())) == {}

@@ -24,7 +24,7 @@ Told = list[tuple[str, str | None, tuple[str, ...]]]
 
 
 def told(expected: list[Call], actual: list[Call], **options: Any) -> Told:
-    return [(fault.kind, fault.argument, fault.suites) for fault in grade(expected, actual, tools=TOOLS, **options).faults]
+    return [(fault.kind, fault.argument, fault.evaluators) for fault in grade(expected, actual, tools=TOOLS, **options).faults]
 
 
 ALL = ("call", "schema", "process")
@@ -86,7 +86,7 @@ TALK = [
 
 @pytest.mark.parametrize(
     "value, origin, message",
-    [("#W2", "elsewhere", 0), ("#W3", "elsewhere", 2), ("#W9", "invented", None), ("#W7", "invented", None)],
+    [("#W2", "elsewhere", 0), ("#W3", "elsewhere", 2), ("#W9", "hallucinated", None), ("#W7", "hallucinated", None)],
 )
 def test_a_wrong_value_says_where_it_came_from(value: str, origin: str, message: int | None) -> None:
     (fault,) = grade([made("f", id="#W1")], [made("f", id=value)], tools=TOOLS, messages=TALK).faults
@@ -109,6 +109,6 @@ def test_notes_touch_no_score() -> None:
     graded = grade([made("f", id="1"), made("g")], [made("g"), made("f", id="1")], tools=TOOLS, messages=TALK)
     assert set(graded.metrics.values()) == {1.0}
     assert graded.faults == []
-    assert [note.kind for note in graded.notes] == ["wrong_order", "invented_value"]
+    assert [note.kind for note in graded.notes] == ["wrong_order", "hallucinated_value"]
     (note,) = grade([made("f", id="#W1", color="green")], [made("f", id="#W1", color="green")], tools=TOOLS).notes
     assert (note.kind, note.argument) == ("schema_violation", "color")

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callmark.grading.attempt import Attempt
+from callmark.grading.evaluator import Settings, build_evaluators
 from callmark.grading.faults import faults, notes
 from callmark.grading.grade import measure
-from callmark.grading.grader import Graded, Grader, grade_line, read_grade
-from callmark.grading.suites import Settings, suites_of
+from callmark.grading.grader import Grader, GradeRecord, grade_line, read_grade
 from callmark.types import Call, Case, Message, Prediction, Source, Tool
 from tests.rows import made
 
@@ -47,14 +47,14 @@ calls = st.builds(Call, st.sampled_from(["f", "g", "calculate", "h"]), arguments
 )
 def test_what_is_told_at_a_glance_is_what_the_longer_way_says(rows: list[tuple[list[Call], list[Call], bool, tuple[Tool, ...]]]) -> None:
     grader = Grader(Settings())
-    suites = suites_of(Settings())
+    evaluators = build_evaluators(Settings())
     grader.record(Case("primer", MESSAGES, TOOLS, expected=(made("g"),)), [Prediction("primer", calls=(made("g"),))])
     for index, (expected, other, same, tools) in enumerate(rows):
         actual = tuple(expected if same else other)
         case = Case(f"c{index}", MESSAGES[: 1 + index % 3], tools, expected=tuple(expected))
         (record,) = grader.record(case, [Prediction(case.id, calls=actual)])
         attempt = Attempt(case.expected, actual, tools=tools, messages=case.messages)
-        assert record.metrics == measure(attempt, suites)
+        assert record.metrics == measure(attempt, evaluators)
         assert list(record.faults) == faults(attempt)
         assert list(record.notes) == notes(attempt)
         assert record.pairs == tuple((one.expected, one.actual, one.agrees) for one in attempt.pairing.pairs)
@@ -77,8 +77,8 @@ def test_a_grade_is_read_back_as_it_was_written(arguments: dict[str, Any]) -> No
 def test_a_case_without_a_prediction_and_one_with_an_error_have_no_numbers() -> None:
     grader = Grader(Settings())
     case = Case("c", expected=(made("f"),))
-    assert grader.record(case, []) == [Graded("c", error="no prediction", expected=("f",))]
-    assert grader.record(case, [Prediction("c", error="HTTP 500")]) == [Graded("c", error="HTTP 500", expected=("f",))]
+    assert grader.record(case, []) == [GradeRecord("c", error="no prediction", expected=("f",))]
+    assert grader.record(case, [Prediction("c", error="HTTP 500")]) == [GradeRecord("c", error="HTTP 500", expected=("f",))]
 
 
 def test_each_trial_has_its_grade() -> None:
@@ -115,4 +115,4 @@ def test_a_value_after_a_mark_that_folds_to_a_letter_does_not_stand_there() -> N
         (record,) = grader.record(
             Case("c", talk, (Tool("f"),), expected=(made("f", a="abc"),)), [Prediction("c", calls=(made("f", a="abc"),))]
         )
-        assert [note.kind for note in record.notes] == ["invented_value"]
+        assert [note.kind for note in record.notes] == ["hallucinated_value"]

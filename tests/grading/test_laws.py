@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from callmark import grade
 from callmark.calls.shapes import read_calls
 from callmark.grading.attempt import Attempt
-from callmark.grading.call import CallSuite
-from callmark.grading.process import ProcessSuite
+from callmark.grading.evaluators.call import CallEvaluator
+from callmark.grading.evaluators.process import ProcessEvaluator
 from callmark.types import Call
 
 words = st.text(st.characters(codec="utf-8"), max_size=6)
@@ -67,16 +67,16 @@ def test_the_order_of_either_list_changes_no_number(expected: list[Call], actual
     shuffled, turned = list(expected), list(actual)
     random.shuffle(shuffled)
     random.shuffle(turned)
-    for suite in (CallSuite(), ProcessSuite()):
-        assert suite(Attempt(expected, actual)) == pytest.approx(dict(suite(Attempt(shuffled, turned))))
+    for evaluator in (CallEvaluator(), ProcessEvaluator()):
+        assert evaluator(Attempt(expected, actual)) == pytest.approx(dict(evaluator(Attempt(shuffled, turned))))
 
 
 @pytest.mark.laws
 @given(lists, lists)
 def test_a_call_that_nothing_expects_never_raises_a_number(expected: list[Call], actual: list[Call]) -> None:
     more = [*actual, Call("nobody_expects_this", {"a": 1})]
-    for suite in (CallSuite(), ProcessSuite()):
-        before, after = suite(Attempt(expected, actual)), suite(Attempt(expected, more))
+    for evaluator in (CallEvaluator(), ProcessEvaluator()):
+        before, after = evaluator(Attempt(expected, actual)), evaluator(Attempt(expected, more))
         assert all(after[name] <= before[name] for name in before)
 
 
@@ -86,7 +86,7 @@ def test_grading_any_json_never_raises(expected: list[Any], actual: list[Any]) -
     graded = grade(read_calls([]), actual)
     assert graded.metrics["call.score"] == (0 if actual else 1)
     attempt = Attempt(read_calls(expected), read_calls(actual))
-    assert 0 <= CallSuite()(attempt)["score"] <= 1
+    assert 0 <= CallEvaluator()(attempt)["score"] <= 1
 
 
 HOSTILE = [

@@ -1,4 +1,4 @@
-"""Suites by name: our own, installed ones, module:name, and document 004's evaluators."""
+"""Evaluators by name: our own, installed ones, module:name, and document 004's evaluators."""
 
 import sys
 from collections.abc import Iterator
@@ -9,13 +9,13 @@ import pytest
 from callmark import grade
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
+from callmark.grading.evaluator import Settings, build_evaluators, evaluator_named
 from callmark.grading.grader import Grader
-from callmark.grading.suites import Settings, suite_called, suites_of
 from callmark.types import Case, Prediction
 from tests.rows import made
 
 SUITES = '''
-from callmark.grading.call import CallSuite
+from callmark.grading.evaluators.call import CallEvaluator
 
 
 class Politeness:
@@ -87,8 +87,8 @@ class Huge(Broken):
         return {"share": 10**5000, "calls": 1}
 
 
-class Stricter(CallSuite):
-    """A suite of one's own that is made of ours."""
+class Stricter(CallEvaluator):
+    """An evaluator of one's own that is made of ours."""
 
     def __call__(self, attempt):
         return {"score": float(len(attempt.actual)) / 10, "pass": 0.0}
@@ -112,20 +112,20 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def test_a_suite_of_ones_own_is_named_as_module_and_name(mine: str) -> None:
     for name in ("polite", "Politeness"):
-        graded = grade([made("f")], [made("f"), made("G")], suites=("call", suite_called(f"{mine}:{name}")))
+        graded = grade([made("f")], [made("f"), made("G")], evaluators=("call", evaluator_named(f"{mine}:{name}")))
         assert graded.metrics == {"call.score": 0.666667, "call.pass": 0.0, "politeness.share": 0.5, "politeness.calls": 2.0}
 
 
 def test_an_evaluator_of_document_004_is_a_suite_of_one_metric(mine: str) -> None:
-    suite = suite_called(f"{mine}:CountEvaluator")
-    assert (suite.name, suite.metrics) == ("CountEvaluator", ("score",))
-    assert grade([made("f")], [made("g")], suites=(suite,)).metrics == {"CountEvaluator.score": 1.0}
-    assert grade([made("f")], [], suites=(suite,)).metrics == {"CountEvaluator.score": 0.0}
+    evaluator = evaluator_named(f"{mine}:CountEvaluator")
+    assert (evaluator.name, evaluator.metrics) == ("CountEvaluator", ("score",))
+    assert grade([made("f")], [made("g")], evaluators=(evaluator,)).metrics == {"CountEvaluator.score": 1.0}
+    assert grade([made("f")], [], evaluators=(evaluator,)).metrics == {"CountEvaluator.score": 0.0}
 
 
 def test_our_own_evaluators_of_document_004_are_suites_too() -> None:
-    suite = suite_called("callmark.compat.lob:FunctionCallRecallEvaluator")
-    assert grade([made("f"), made("g")], [made("f")], suites=(suite,)).metrics == {"FunctionCallRecallEvaluator.score": 0.5}
+    evaluator = evaluator_named("callmark.compat.lob:FunctionCallRecallEvaluator")
+    assert grade([made("f"), made("g")], [made("f")], evaluators=(evaluator,)).metrics == {"FunctionCallRecallEvaluator.score": 0.5}
 
 
 def test_an_installed_suite_is_found_by_its_entry_point(mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,56 +135,56 @@ def test_an_installed_suite_is_found_by_its_entry_point(mine: str, monkeypatch: 
         return [EntryPoint("polite", "my_suites:Politeness", group), EntryPoint("gone", "no_such_module:x", group)]
 
     monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
-    assert suite_called("polite").metrics == ("share", "calls")
+    assert evaluator_named("polite").metrics == ("share", "calls")
     with pytest.raises(BadInput, match="'gone' cannot be imported: ModuleNotFoundError"):
-        suite_called("gone")
-    with pytest.raises(BadInput, match="no suite called 'polit'. Did you mean polite?"):
-        suite_called("polit")
+        evaluator_named("gone")
+    with pytest.raises(BadInput, match="no evaluator called 'polit'. Did you mean polite?"):
+        evaluator_named("polit")
 
 
 @pytest.mark.parametrize(
     "name, sentence",
     [
-        ("shema", "there is no suite called 'shema'. Did you mean schema?"),
+        ("shema", "there is no evaluator called 'shema'. Did you mean schema?"),
         ("no_such_module:x", "cannot be imported: ModuleNotFoundError"),
         ("my_suites:polit", "the module my_suites has no 'polit'. Did you mean polite?"),
-        ("my_suites:number", "is a int, a suite was expected"),
-        ("my_suites:plain", "is no suite: it has no name and no metrics"),
+        ("my_suites:number", "is a int, an evaluator was expected"),
+        ("my_suites:plain", "is no evaluator: it has no name and no metrics"),
         ("my_suites:NeedsMuch", "cannot be made: TypeError"),
     ],
 )
 def test_what_is_no_suite_is_refused(mine: str, name: str, sentence: str) -> None:
     with pytest.raises(BadInput) as error:
-        suite_called(name)
+        evaluator_named(name)
     assert sentence in str(error.value)
 
 
 @pytest.mark.parametrize(
     "name, sentence",
     [
-        ("crashes", "the suite 'crashes' failed: ZeroDivisionError: no calls"),
+        ("crashes", "the evaluator 'crashes' failed: ZeroDivisionError: no calls"),
         ("Broken", "gave nan for share, a finite number was expected"),
         ("Huge", "gave a int for share, a finite number was expected"),
-        ("Leaves", "the suite 'leaves' failed: SystemExit: 0"),
+        ("Leaves", "the evaluator 'leaves' failed: SystemExit: 0"),
         ("Other", "gave shares, its metrics share, calls were expected"),
         ("Listed", "gave list, its metrics"),
     ],
 )
 def test_a_suite_that_fails_is_named(mine: str, name: str, sentence: str) -> None:
     with pytest.raises(BadInput) as error:
-        grade([made("f")], [made("f")], suites=(suite_called(f"{mine}:{name}"),))
+        grade([made("f")], [made("f")], evaluators=(evaluator_named(f"{mine}:{name}"),))
     assert sentence in str(error.value)
 
 
 def test_two_suites_of_one_name_and_none_at_all_are_refused(mine: str) -> None:
-    with pytest.raises(BadInput, match="two suites are called 'call'"):
-        suites_of(Settings(suites=("call", "call")))
-    with pytest.raises(BadInput, match="no suite to grade by"):
-        suites_of(Settings(suites=()))
+    with pytest.raises(BadInput, match="two evaluators are called 'call'"):
+        build_evaluators(Settings(evaluators=("call", "call")))
+    with pytest.raises(BadInput, match="no evaluator to grade by"):
+        build_evaluators(Settings(evaluators=()))
 
 
 def test_settings_reach_our_own_suites() -> None:
-    call, schema, process = suites_of(Settings(threshold=0.5, weights={"tool_selection": 1.0}, ignore=("f",), averaging="macro"))
+    call, schema, process = build_evaluators(Settings(threshold=0.5, weights={"tool_selection": 1.0}, ignore=("f",), averaging="macro"))
     attempt = Attempt([made("f", a=1)], [made("f", a=2)])
     assert call(attempt)["pass"] == 1.0
     assert schema(attempt)["overall"] == 1.0
@@ -192,13 +192,13 @@ def test_settings_reach_our_own_suites() -> None:
 
 
 def test_the_numbers_of_a_suite_stand_in_the_order_it_promised(mine: str) -> None:
-    suite = suite_called(f"{mine}:Turning")
+    evaluator = evaluator_named(f"{mine}:Turning")
     for _ in range(3):
-        assert list(grade([], [], suites=(suite,)).metrics.items()) == [("turning.share", 1.0), ("turning.calls", 0.0)]
+        assert list(grade([], [], evaluators=(evaluator,)).metrics.items()) == [("turning.share", 1.0), ("turning.calls", 0.0)]
 
 
 def test_a_suite_made_of_ours_is_asked_every_time(mine: str) -> None:
-    grader = Grader(Settings(suites=(f"{mine}:Stricter",)))
+    grader = Grader(Settings(evaluators=(f"{mine}:Stricter",)))
     for length in (1, 5):
         calls = tuple(made("f") for _ in range(length))
         (record,) = grader.record(Case("c", expected=calls), [Prediction("c", calls=calls)])
@@ -206,11 +206,11 @@ def test_a_suite_made_of_ours_is_asked_every_time(mine: str) -> None:
 
 
 def test_an_evaluator_sees_stars_and_ruled_values_as_they_were_recorded() -> None:
-    suite = "callmark.compat.lob:FunctionCallArgsPrecisionEvaluator"
-    starred = Grader(Settings(suites=(suite, "process")))
+    evaluator = "callmark.compat.lob:FunctionCallArgsPrecisionEvaluator"
+    starred = Grader(Settings(evaluators=(evaluator, "process")))
     (record,) = starred.record(Case("c", expected=(made("f", a="a*b"),)), [Prediction("c", calls=(made("f", a="axxb"),))])
     assert record.metrics["FunctionCallArgsPrecisionEvaluator.score"] == record.metrics["process.args_precision"] == 0.0
-    ruled = Grader(Settings(suites=(suite,), match={"*.a": "similar"}))
+    ruled = Grader(Settings(evaluators=(evaluator,), match={"*.a": "similar"}))
     (record,) = ruled.record(Case("c", expected=(made("f", a="A b"),)), [Prediction("c", calls=(made("f", a="a B"),))])
     assert record.metrics == {"FunctionCallArgsPrecisionEvaluator.score": 1.0}
 
@@ -218,6 +218,6 @@ def test_an_evaluator_sees_stars_and_ruled_values_as_they_were_recorded() -> Non
 def test_the_current_folder_is_looked_in_only_for_the_suite(mine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here.py").write_text("from my_suites import polite")
     monkeypatch.chdir(tmp_path)
-    assert suite_called("here:polite").name == "politeness"
+    assert evaluator_named("here:polite").name == "politeness"
     assert "" not in sys.path
     sys.modules.pop("here", None)

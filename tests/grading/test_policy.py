@@ -1,4 +1,4 @@
-"""Suite `policy`: rules over what was called and what was said before it."""
+"""Evaluator `policy`: rules over what was called and what was said before it."""
 
 from contextlib import suppress
 from typing import Any
@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
-from callmark.grading.policy import PolicySuite
-from callmark.grading.policy_rules import read_rules
+from callmark.grading.evaluators.policy import PolicyEvaluator
+from callmark.grading.evaluators.policy_rules import read_rules
 from callmark.types import Call, Message, Prediction
 from tests.rows import made
 
@@ -40,8 +40,8 @@ def rule(**asks: Any) -> dict[str, Any]:
     return {"id": "careful", "says": SAYS, **asks}
 
 
-def suite(*rules: dict[str, Any]) -> PolicySuite:
-    return PolicySuite(read_rules({"rules": list(rules)}))
+def evaluator(*rules: dict[str, Any]) -> PolicyEvaluator:
+    return PolicyEvaluator(read_rules({"rules": list(rules)}))
 
 
 def attempt(transcript: tuple[Message, ...], calls: tuple[Call, ...] | None = None) -> Attempt:
@@ -109,7 +109,7 @@ YES, WISH = "user: Yes, please.", "user: I want another title"
     ],
 )
 def test_where_a_rule_is_broken(asks: dict[str, Any], steps: list[str], places: list[int]) -> None:
-    found, tried = suite(rule(**asks)), attempt(talk(*steps))
+    found, tried = evaluator(rule(**asks)), attempt(talk(*steps))
     notes = found.notes(tried)
     assert [note.message for note in notes] == places
     assert {note.kind for note in notes} <= {"policy_violation"}
@@ -118,7 +118,7 @@ def test_where_a_rule_is_broken(asks: dict[str, Any], steps: list[str], places: 
 
 
 def test_rules_is_the_share_that_is_kept() -> None:
-    found = suite(rule(never="a"), {**rule(never="b"), "id": "b"}, {**rule(never="c"), "id": "c"}, {**rule(never="d"), "id": "d"})
+    found = evaluator(rule(never="a"), {**rule(never="b"), "id": "b"}, {**rule(never="c"), "id": "c"}, {**rule(never="d"), "id": "d"})
     assert found(attempt(talk("a", "a", "b"))) == {"kept": 0, "rules": 0.5}
 
 
@@ -137,35 +137,35 @@ def test_rules_is_the_share_that_is_kept() -> None:
     ],
 )
 def test_a_note_has_the_rule_its_sentence_and_what_happened(asks: dict[str, Any], steps: list[str], how: str) -> None:
-    (note,) = suite(rule(**asks)).notes(attempt(talk(*steps)))
+    (note,) = evaluator(rule(**asks)).notes(attempt(talk(*steps)))
     assert note.sentence == f"careful: Be careful: {how}"
 
 
 def test_a_note_has_the_place_in_the_transcript_and_in_the_calls() -> None:
     transcript = talk(WISH, "get", "= {}", WISH, "list, update")
-    (note,) = suite(rule(never="update")).notes(attempt(transcript))
+    (note,) = evaluator(rule(never="update")).notes(attempt(transcript))
     assert (note.message, note.actual_index) == (4, 2)
-    (note,) = suite(rule(never="update")).notes(attempt(transcript, (made("get"),)))  # calls that are not those of the transcript
+    (note,) = evaluator(rule(never="update")).notes(attempt(transcript, (made("get"),)))  # calls that are not those of the transcript
     assert (note.message, note.actual_index) == (4, None)
 
 
 def test_a_malformed_call_fits_no_rule() -> None:
     broken = Call("update", {}, None, "cut off", "{")
-    assert suite(rule(never="*"))(attempt((Message("assistant", "", (broken,)),)))["kept"] == 1
+    assert evaluator(rule(never="*"))(attempt((Message("assistant", "", (broken,)),)))["kept"] == 1
 
 
 def test_a_flood_is_noted_in_part() -> None:
-    assert len(suite(rule(never="a")).notes(attempt(talk(*["a"] * 300)))) == 20
+    assert len(evaluator(rule(never="a")).notes(attempt(talk(*["a"] * 300)))) == 20
 
 
 def test_long_sequences_over_many_calls_are_looked_for_in_no_time() -> None:
     tried = attempt(talk("c", *["a"] * 3000))
-    assert suite(rule(never="a >> a >> a >> c"))(tried)["kept"] == 1
+    assert evaluator(rule(never="a >> a >> a >> c"))(tried)["kept"] == 1
 
 
 class TestWithoutATranscript:
     def test_only_rules_that_calls_alone_can_break_are_looked_at(self) -> None:
-        found = suite(rule(never="update"), {**rule(confirmed="update"), "id": "asked"})
+        found = evaluator(rule(never="update"), {**rule(confirmed="update"), "id": "asked"})
         tried = Attempt((), (made("get"), made("update")), prediction=Prediction("a"))
         assert found(tried) == {"kept": 0, "rules": 0}
         (note,) = found.notes(tried)
@@ -173,13 +173,13 @@ class TestWithoutATranscript:
 
     @pytest.mark.parametrize("asks", [{"confirmed": "*"}, {"once_per_confirmation": "*"}, {"never": "a > f(id=$result)"}])
     def test_where_no_rule_is_left_there_are_no_numbers(self, asks: dict[str, Any]) -> None:
-        found = suite(rule(**asks))
+        found = evaluator(rule(**asks))
         for tried in (Attempt((), (made("a"),)), Attempt((), (made("a"),), prediction=Prediction("a"))):
             assert found(tried) == {}
             assert found.notes(tried) == []
 
     def test_no_rules_no_numbers(self) -> None:
-        assert PolicySuite()(attempt(talk("a"))) == {}
+        assert PolicyEvaluator()(attempt(talk("a"))) == {}
 
 
 WRITTEN = """
@@ -275,7 +275,7 @@ def test_nothing_but_a_sentence_comes_of_what_is_no_policy(value: Any) -> None:
             assert read_rules(given_value)
 
 
-RULES = suite(
+RULES = evaluator(
     rule(before=BEFORE),
     {**rule(confirmed="*"), "id": "b"},
     {**rule(once_per_confirmation="*"), "id": "c"},

@@ -1,4 +1,4 @@
-"""The exported grader: one file, only the standard library, the same scores as the suite `call`."""
+"""The exported grader: one file, only the standard library, the same scores as the evaluator `call`."""
 
 import ast
 import importlib.util
@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from callmark.grading.grader_source import grade
 from callmark.grading.standalone import export_source
+from callmark.grading.standalone.source import grade
 
 
 def _benchmark() -> ModuleType:

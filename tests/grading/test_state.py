@@ -1,4 +1,4 @@
-"""Suite `state`: what a conversation changed against what the expected calls change."""
+"""Evaluator `state`: what a conversation changed against what the expected calls change."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from msgspec import structs
 
 from callmark.calls.pairing import Comparison
 from callmark.grading.attempt import Attempt
-from callmark.grading.state import StateSuite, compared
+from callmark.grading.evaluators.state import StateEvaluator, compared
 from callmark.types import EndStates, Metrics, Note, Prediction
 
 Tables = dict[str, dict[str, dict[str, Any] | None]]
@@ -24,11 +24,11 @@ def attempt(states: EndStates | None) -> Attempt:
 
 
 def measured(states: EndStates | None) -> Metrics:
-    return StateSuite()(attempt(states))
+    return StateEvaluator()(attempt(states))
 
 
 def noted(states: EndStates) -> list[str]:
-    notes: list[Note] = StateSuite().notes(attempt(states))
+    notes: list[Note] = StateEvaluator().notes(attempt(states))
     assert {note.kind for note in notes} <= {"state_difference"}
     return [note.sentence for note in notes]
 
@@ -77,7 +77,7 @@ MAIL = {"title": "No mail", "priority": "Low"}
 def test_state(reached: Tables, expected: Tables, new: tuple[str, ...], new_expected: tuple[str, ...], numbers: tuple[float, ...]) -> None:
     found = measured(ended(reached, expected, new=new, new_expected=new_expected))
     assert tuple(found.values()) == numbers
-    assert tuple(found) == StateSuite.metrics
+    assert tuple(found) == StateEvaluator.metrics
 
 
 NEW = ("tickets/T-1", "tickets/T-2", "items/I-1")
@@ -167,14 +167,14 @@ def test_each_difference_has_a_sentence(reached: Tables, expected: Tables, new: 
 
 
 def test_a_note_says_which_column() -> None:
-    (note,) = StateSuite().notes(attempt(ended({"t": {"1": {"a": 1}}}, {"t": {"1": {"a": 2}}})))
+    (note,) = StateEvaluator().notes(attempt(ended({"t": {"1": {"a": 1}}}, {"t": {"1": {"a": 2}}})))
     assert note.argument == "t.a"
 
 
 def test_no_states_no_numbers() -> None:
     assert measured(None) == {}
-    assert StateSuite()(Attempt((), ())) == {}
-    assert StateSuite().notes(Attempt((), ())) == []
+    assert StateEvaluator()(Attempt((), ())) == {}
+    assert StateEvaluator().notes(Attempt((), ())) == []
     assert measured(EndStates({"t": {"1": TICKET}}, unknown="the expected calls could not be carried out")) == {}
 
 

@@ -1,4 +1,4 @@
-"""Suites `call`, `schema` and `process`: a case for every row and sentence of docs/metrics.md, sections 6 to 8."""
+"""Evaluators `call`, `schema` and `process`: a case for every row and sentence of docs/metrics.md, sections 6 to 8."""
 
 from typing import Any
 
@@ -7,10 +7,10 @@ import pytest
 from callmark import grade
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
-from callmark.grading.call import CallSuite
-from callmark.grading.process import ProcessSuite
-from callmark.grading.schema import SchemaSuite, band, weights
-from callmark.grading.suites import suite_called
+from callmark.grading.evaluator import evaluator_named
+from callmark.grading.evaluators.call import CallEvaluator
+from callmark.grading.evaluators.process import ProcessEvaluator
+from callmark.grading.evaluators.schema import SchemaEvaluator, band, weights
 from callmark.types import Call, Tool
 from tests.rows import made
 
@@ -52,8 +52,8 @@ def test_call_score(expected: list[Call], actual: list[Call], score: float) -> N
 
 def test_the_threshold_decides_what_passes() -> None:
     attempt = Attempt([made("f", a=1)], [made("f", a=2)])
-    assert CallSuite(threshold=0.5)(attempt)["pass"] == 1.0
-    assert CallSuite(threshold=0.6)(attempt)["pass"] == 0.0
+    assert CallEvaluator(threshold=0.5)(attempt)["pass"] == 1.0
+    assert CallEvaluator(threshold=0.6)(attempt)["pass"] == 0.0
 
 
 READ = {
@@ -158,14 +158,14 @@ def test_weights_that_cannot_be_used_are_refused_by_name(given: dict[str, float]
         weights(given)
     assert sentence in str(refused.value)
     with pytest.raises(BadInput) as raised:
-        SchemaSuite(weights=given)
+        SchemaEvaluator(weights=given)
     assert sentence in str(raised.value)
 
 
 def test_weights_left_out_are_0_and_quality_can_be_measured() -> None:
     attempt = Attempt([made("read", path="x")], [made("write")], tools=(Tool("write"),))
-    assert SchemaSuite(weights={"parameter_accuracy": 1.0})(attempt)["overall"] == 1.0
-    measured = SchemaSuite(weights={"response_quality": 1.0}, quality=lambda attempt: 0.7)
+    assert SchemaEvaluator(weights={"parameter_accuracy": 1.0})(attempt)["overall"] == 1.0
+    measured = SchemaEvaluator(weights={"response_quality": 1.0}, quality=lambda attempt: 0.7)
     assert measured(attempt)["overall"] == pytest.approx(0.7)
     assert "response_quality" in measured.metrics
 
@@ -198,18 +198,18 @@ def test_bands(overall: float, name: str) -> None:
 )
 def test_process(expected: list[Call], actual: list[Call], metrics: tuple[float, ...]) -> None:
     found = grade(expected, actual).metrics
-    assert tuple(found[f"process.{name}"] for name in ProcessSuite.metrics) == pytest.approx(metrics)
+    assert tuple(found[f"process.{name}"] for name in ProcessEvaluator.metrics) == pytest.approx(metrics)
 
 
 def test_pooled_or_averaged_over_pairs() -> None:
     attempt = Attempt([made("f", a=1, b=2, c=3), made("g", x=1)], [made("f", a=1, b=2, c=3), made("g", x=2)])
-    assert ProcessSuite()(attempt)["args_recall"] == pytest.approx(3 / 4)
-    assert ProcessSuite(averaging="macro")(attempt)["args_recall"] == pytest.approx(1 / 2)
+    assert ProcessEvaluator()(attempt)["args_recall"] == pytest.approx(3 / 4)
+    assert ProcessEvaluator(averaging="macro")(attempt)["args_recall"] == pytest.approx(1 / 2)
 
 
 def test_the_ignore_list_can_be_another() -> None:
     attempt = Attempt([made("f")], [made("f"), made("log_this")])
-    assert ProcessSuite(ignore=("log_*",))(attempt)["precision"] == 1
+    assert ProcessEvaluator(ignore=("log_*",))(attempt)["precision"] == 1
 
 
 def test_what_equals_being_left_out_is_left_out_in_every_suite() -> None:
@@ -231,8 +231,8 @@ def test_a_matcher_that_could_not_be_used_is_refused() -> None:
 
 
 def test_unknown_suites_are_refused_with_the_nearest() -> None:
-    with pytest.raises(BadInput, match="there is no suite called 'proces'. Did you mean process?"):
-        suite_called("proces")
+    with pytest.raises(BadInput, match="there is no evaluator called 'proces'. Did you mean process?"):
+        evaluator_named("proces")
 
 
 def test_anyone_can_write_a_suite() -> None:
@@ -243,7 +243,11 @@ def test_anyone_can_write_a_suite() -> None:
         def __call__(self, attempt: Attempt) -> dict[str, float]:
             return {"calls": 1 / max(len(attempt.actual), 1)}
 
-    assert grade([], [made("f"), made("f")], suites=("call", Brevity())).metrics == {"call.score": 0, "call.pass": 0, "brevity.calls": 0.5}
+    assert grade([], [made("f"), made("f")], evaluators=("call", Brevity())).metrics == {
+        "call.score": 0,
+        "call.pass": 0,
+        "brevity.calls": 0.5,
+    }
 
 
 def test_a_grade_can_be_read() -> None:

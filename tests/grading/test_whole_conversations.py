@@ -1,17 +1,17 @@
 """Grades of whole conversations: where a value came from is told by what stood before its call."""
 
-from callmark.grading.grader import Graded, Grader
-from callmark.grading.suites import Settings
+from callmark.grading.evaluator import Settings
+from callmark.grading.grader import Grader, GradeRecord
 from callmark.types import Call, Case, Message, Prediction, Tool
 
 PARAMETERS = {"type": "object", "properties": {"title": {"type": "string"}, "code": {"type": "string"}}}
 TOOLS = (Tool("create", "", PARAMETERS), Tool("look", "", PARAMETERS))
 
 
-def graded(expected: Call, *messages: Message, ignore: tuple[str, ...] = ()) -> Graded:
+def graded(expected: Call, *messages: Message, ignore: tuple[str, ...] = ()) -> GradeRecord:
     calls = tuple(call for message in messages for call in message.calls)
     case = Case("c", (), TOOLS, expected=(expected,), instructions="You want a ticket.")
-    grader = Grader(Settings(suites=("process",), ignore=ignore))
+    grader = Grader(Settings(evaluators=("process",), ignore=ignore))
     return grader.record(case, [Prediction("c", 0, calls, transcript=messages, ending="goodbye")])[0]
 
 
@@ -27,7 +27,7 @@ def test_a_wrong_value_that_stands_only_in_its_own_result_was_invented() -> None
         Message("tool", '{"code": "B99"}', (), "1"),
     )
     (fault,) = grade.faults
-    assert (fault.kind, fault.argument, fault.origin, fault.origin_message) == ("wrong_value", "code", "invented", None)
+    assert (fault.kind, fault.argument, fault.origin, fault.origin_message) == ("wrong_value", "code", "hallucinated", None)
 
 
 def test_a_wrong_value_that_was_said_before_was_taken_from_there() -> None:
@@ -43,7 +43,7 @@ def test_a_wrong_value_that_was_said_before_was_taken_from_there() -> None:
 
 def test_a_right_value_that_nobody_said_is_noted() -> None:
     grade = graded(Call("create", {"title": "Mouse", "code": "A17"}), Message("user", "A ticket for the Mouse"), made("A17"), made("A17"))
-    assert [(note.kind, note.argument) for note in grade.notes] == [("invented_value", "code")]
+    assert [(note.kind, note.argument) for note in grade.notes] == [("hallucinated_value", "code")]
 
 
 def test_why_it_ended_and_how_often_the_user_spoke_is_in_the_grade() -> None:
@@ -58,5 +58,5 @@ def test_faults_in_arguments_of_ignored_functions_are_not_counted_by_process() -
         Message("assistant", "", (Call("look", {"code": "B99"}, "1"),)),
         ignore=("look",),
     )
-    assert [fault.suites for fault in grade.faults] == [("call",)]
+    assert [fault.evaluators for fault in grade.faults] == [("call",)]
     assert grade.metrics["process.reliability"] == 1

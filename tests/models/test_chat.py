@@ -22,7 +22,7 @@ from callmark.errors import BadInput
 from callmark.models import posting
 from callmark.models.chat import ChatModel, read_body
 from callmark.models.keys import Keys
-from callmark.models.model import ModelSettings, NoReply, Question, Reply
+from callmark.models.model import ModelError, ModelSettings, Question, Reply
 from callmark.models.specs import read_spec
 from callmark.types import Call, Case, Message, Tool
 from tests.chat_server import FAULTS, REPLIES, Answer, Plan, chat_server, fault_of, faulty
@@ -47,13 +47,13 @@ def ask(spec: str, *, keys: Keys | None = None, asked: Question | None = None, *
     return asyncio.run(once())
 
 
-def refused(spec: str, **more: Any) -> NoReply:
-    with pytest.raises(NoReply) as caught:
+def refused(spec: str, **more: Any) -> ModelError:
+    with pytest.raises(ModelError) as caught:
         ask(spec, **more)
     return caught.value
 
 
-def flags(problem: NoReply) -> str:
+def flags(problem: ModelError) -> str:
     return " ".join(name for name in ("again", "crowded", "hopeless") if getattr(problem, name))
 
 
@@ -248,7 +248,7 @@ def error(message: str = "", code: Any = None, kind: Any = None) -> bytes:
     ],
 )
 def test_whatever_is_no_reply_says_why(status: int, body: bytes, said: str, flagged: str) -> None:
-    with pytest.raises(NoReply) as caught:
+    with pytest.raises(ModelError) as caught:
         read_body(body, status, {}, ModelSettings())
     assert said in str(caught.value)
     assert flags(caught.value) == flagged
@@ -273,7 +273,7 @@ def test_whatever_is_no_reply_says_why(status: int, body: bytes, said: str, flag
 )
 @pytest.mark.parametrize("status", [429, 503])
 def test_the_other_side_says_how_long_to_wait(status: int, headers: dict[str, str], wait: float | None) -> None:
-    with pytest.raises(NoReply) as caught:
+    with pytest.raises(ModelError) as caught:
         read_body(b"", status, headers, ModelSettings())
     assert caught.value.wait == wait
 
@@ -513,7 +513,7 @@ def told(text: str) -> str:
         async with model:
             try:
                 return repr(await model.ask(question()))
-            except NoReply as problem:
+            except ModelError as problem:
                 return f"{problem} {problem!r} {problem.args}"
 
     said = asyncio.run(once())

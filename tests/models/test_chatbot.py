@@ -8,7 +8,7 @@ import pytest
 
 from callmark.errors import BadInput
 from callmark.models.keys import Keys
-from callmark.models.model import ModelSettings, NoReply, Question, Reply
+from callmark.models.model import ModelError, ModelSettings, Question, Reply
 from callmark.models.opening import open_model
 from callmark.types import Call, Case, Message
 from tests.chat_server import Answer, ChatServer, chat_server
@@ -77,14 +77,14 @@ def test_its_answer_may_have_many_shapes(body: Any, reply: Reply) -> None:
     ],
 )
 def test_what_is_no_answer_is_no_reply(plan: Any, said: str) -> None:
-    with chat_server(plan) as server, pytest.raises(NoReply) as caught:
+    with chat_server(plan) as server, pytest.raises(ModelError) as caught:
         ask(server)
     assert said in str(caught.value)
 
 
 def test_what_is_secret_in_its_address_is_sent_and_never_shown() -> None:
     keys = Keys()
-    with chat_server(lambda number, request, attempt: "500") as server, pytest.raises(NoReply) as caught:
+    with chat_server(lambda number, request, attempt: "500") as server, pytest.raises(ModelError) as caught:
         ask(server, user="bot:swordfish99@", keys=keys)
     assert server.requests[0].headers["authorization"].startswith("Basic ")
     assert "swordfish99" not in str(caught.value)

@@ -6,7 +6,7 @@ import pytest
 
 from callmark import grade
 from callmark.models.fulfilling import fulfilled
-from callmark.models.model import NoReply
+from callmark.models.model import ModelError
 from callmark.types import Call, Message
 
 GUESSES = ["late", "broken", "the reason"]
@@ -70,7 +70,7 @@ def test_every_matcher_is_fulfilled(wanted: Any) -> None:
     ],
 )
 def test_what_nothing_can_fulfil_is_named(call: Call, sentence: str) -> None:
-    with pytest.raises(NoReply) as error:
+    with pytest.raises(ModelError) as error:
         fulfilled(call, guesses, messages=TALK)
     assert sentence in str(error.value)
 

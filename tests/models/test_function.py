@@ -14,7 +14,7 @@ import pytest
 from callmark.errors import BadInput
 from callmark.models import threads, user_code
 from callmark.models.function import FunctionModel
-from callmark.models.model import NoReply, Question, Reply
+from callmark.models.model import ModelError, Question, Reply
 from callmark.types import Call, Case, Message, Tool
 
 CASE = Case("c7", (Message("user", "Weather in Oslo?"),), (Tool("get_weather", "", {"type": "object"}),))
@@ -42,7 +42,7 @@ def ask(spec: str, *questions: Question, timeout: float = 20) -> list[Reply | st
     async def one(model: FunctionModel, question: Question) -> Reply | str:
         try:
             return await model.ask(question)
-        except NoReply as error:
+        except ModelError as error:
             return str(error)
 
     async def run() -> list[Reply | str]:
@@ -205,7 +205,7 @@ def test_async_code_that_blocks_does_not_block_the_asking(agent: Write) -> None:
     async def run() -> None:
         ticking = asyncio.create_task(tick())
         async with FunctionModel(f"{name}:answer", timeout=0.3) as model:
-            with pytest.raises(NoReply, match=r"did not come back within 0\.3 s"):
+            with pytest.raises(ModelError, match=r"did not come back within 0\.3 s"):
                 await model.ask(Question(CASE))
             ticking.cancel()
 
@@ -220,7 +220,7 @@ def test_after_many_that_never_came_back_no_more_are_asked(agent: Write, monkeyp
     async def run() -> None:
         async with FunctionModel(f"{name}:answer", timeout=0.05) as model:
             await asyncio.gather(*[model.ask(Question(CASE)) for _ in range(3)], return_exceptions=True)
-            with pytest.raises(NoReply, match="is asked no more: 3 calls of it never came back") as error:
+            with pytest.raises(ModelError, match="is asked no more: 3 calls of it never came back") as error:
                 await model.ask(Question(CASE))
             assert error.value.hopeless
             sys.modules[name].awake.set()
@@ -228,7 +228,7 @@ def test_after_many_that_never_came_back_no_more_are_asked(agent: Write, monkeyp
 
     async def answered(model: FunctionModel) -> Reply:
         for _ in range(500):
-            with suppress(NoReply):
+            with suppress(ModelError):
                 return await model.ask(Question(CASE))
             await asyncio.sleep(0.01)
         raise AssertionError("it is never asked again")
@@ -239,12 +239,12 @@ def test_after_many_that_never_came_back_no_more_are_asked(agent: Write, monkeyp
 def test_a_process_ends_though_a_call_hangs(agent: Write) -> None:
     name = agent("import time\ndef answer(messages, tools): time.sleep(600)\n")
     code = (
-        "import asyncio\nfrom callmark.models.function import FunctionModel\nfrom callmark.models.model import NoReply, Question\n"
+        "import asyncio\nfrom callmark.models.function import FunctionModel\nfrom callmark.models.model import ModelError, Question\n"
         "from callmark.types import Case\n"
         "async def run():\n"
         f"    async with FunctionModel('{name}:answer', timeout=0.1) as model:\n"
         "        try: await model.ask(Question(Case('a')))\n"
-        "        except NoReply as error: print(error)\n"
+        "        except ModelError as error: print(error)\n"
         "asyncio.run(run())\nprint('ended')\n"
     )
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=30, check=False)

@@ -15,7 +15,7 @@ from callmark.errors import BadInput
 from callmark.models import local
 from callmark.models.keys import Keys
 from callmark.models.local import LocalModel
-from callmark.models.model import ModelSettings, NoReply, Question, Reply
+from callmark.models.model import ModelError, ModelSettings, Question, Reply
 from callmark.types import Case, Message
 from tests.rows import WEATHER
 
@@ -44,7 +44,7 @@ def test_it_makes_a_well_formed_call_and_says_what_is_too_long_for_it() -> None:
     async def ask() -> tuple[Reply, str]:
         async with model(tool_choice="required") as entered:
             reply = await entered.ask(question("What is the weather in Paris?"))
-            with pytest.raises(NoReply) as refused:
+            with pytest.raises(ModelError) as refused:
                 await entered.ask(question("rain " * 9000))
             return reply, str(refused.value)
 
@@ -60,11 +60,11 @@ def test_it_makes_a_well_formed_call_and_says_what_is_too_long_for_it() -> None:
 
 @installed
 def test_a_crash_is_no_reply_and_not_the_end() -> None:
-    async def ask() -> NoReply:
+    async def ask() -> ModelError:
         async with model() as entered:
             assert entered._server is not None
             os.kill(entered._server.pid, signal.SIGKILL)
-            with pytest.raises(NoReply) as refused:
+            with pytest.raises(ModelError) as refused:
                 await entered.ask(question("hi"))
             return refused.value
 

@@ -14,9 +14,9 @@ import pytest
 
 from callmark.errors import BadInput
 from callmark.models import process
-from callmark.models.model import NoReply, Question, Reply
+from callmark.models.model import ModelError, Question, Reply
 from callmark.models.process import ProcessModel
-from callmark.types import Call, Case, Message, Original, Tool
+from callmark.types import Call, Case, Message, SourceRow, Tool
 
 Write = Callable[[str], str]
 Use = Callable[[ProcessModel], Awaitable[None]]
@@ -56,7 +56,7 @@ async def told(model: ProcessModel, case: str | Case, trial: int = 0) -> str:
     """The text of the reply, or why there is none."""
     try:
         reply = await model.ask(Question(case if isinstance(case, Case) else Case(case), trial))
-    except NoReply as error:
+    except ModelError as error:
         return f"{'hopeless: ' if error.hopeless else ''}{error}"
     return reply.text
 
@@ -86,7 +86,7 @@ def test_a_question_is_one_line_with_the_case_as_it_stood(program: Write) -> Non
     command = program("for line in questions: say(id=line['id'], message={'role': 'assistant', 'content': json.dumps(line)})")
     raw = [b'{\r\n"role": "user",\n "content": "a\xe2\x80\xa8b", "own": 1}']
     messages = (Message("user", "a\u2028b"),)
-    case = Case("c\u00e9 7", messages, (Tool("f"),), None, Original(messages, texts=raw))
+    case = Case("c\u00e9 7", messages, (Tool("f"),), None, SourceRow(messages, texts=raw))
     asked: list[dict[str, object]] = []
 
     async def what(model: ProcessModel) -> None:
@@ -392,12 +392,12 @@ def test_it_leaves_nothing_behind_that_complains(program: Write) -> None:
     ending = program("next(questions)\nsys.exit(1)")
     hanging = program("time.sleep(60)")
     code = (
-        "import asyncio\nfrom callmark.models import process\nfrom callmark.models.model import NoReply, Question\n"
+        "import asyncio\nfrom callmark.models import process\nfrom callmark.models.model import ModelError, Question\n"
         f"from callmark.models.process import ProcessModel\nfrom callmark.types import Case\nprocess._MOMENT = {SHORT}\n"
         "async def run(command):\n"
         "    async with ProcessModel(command, timeout=.2) as model:\n"
         "        for error in await asyncio.gather(*[model.ask(Question(Case('a'))) for _ in range(5)], return_exceptions=True):\n"
-        "            assert not isinstance(error, Exception) or isinstance(error, NoReply), error\n"
+        "            assert not isinstance(error, Exception) or isinstance(error, ModelError), error\n"
         "async def cancelled(command):\n"
         "    task = asyncio.create_task(run(command))\n"
         "    await asyncio.sleep(.1)\n"

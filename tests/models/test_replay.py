@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from callmark.errors import BadInput
-from callmark.models.model import NoReply, Question, Reply
+from callmark.models.model import ModelError, Question, Reply
 from callmark.models.replay import ReplayModel
 from callmark.types import Call, Case
 from tests.rows import call, write_rows
@@ -26,7 +26,7 @@ def asked(path: Path | str, *questions: tuple[str, int, int], **options: Any) ->
             for case, trial, ordinal in questions:
                 try:
                     reply = await model.ask(Question(Case(case), trial, ordinal))
-                except NoReply as error:
+                except ModelError as error:
                     found.append(str(error))
                 else:
                     found.append(reply.calls[0].name if reply.calls else reply.text)
@@ -99,7 +99,7 @@ def test_everything_that_was_recorded_is_in_the_reply(tmp_path: Path) -> None:
         "text": "t",
         "thinking": "th",
         "finish": "stop",
-        "spent": {"seconds": 1.5, "input_tokens": 7, "output_tokens": 3},
+        "usage": {"seconds": 1.5, "input_tokens": 7, "output_tokens": 3},
     }
     calls = (Call("f", {"x": 1}, "c1"), Call("g", {}, None, "cut off", "{"))
     assert replies(write_rows(tmp_path / "p.jsonl", row), "a") == Reply(calls, "t", "th", "stop", 7, 3)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from callmark.errors import BadInput
-from callmark.models.model import NoReply, Reply
+from callmark.models.model import ModelError, Reply
 from callmark.models.replies import read_reply, reply_of
 from callmark.types import Call
 
@@ -164,9 +164,9 @@ def test_what_is_written_and_is_no_answer_is_refused(row: bytes) -> None:
 
 def test_an_error_is_no_reply() -> None:
     value = {"error": {"code": "rate_limit", "message": "slow down"}}
-    with pytest.raises(NoReply, match="^rate_limit: slow down$"):
+    with pytest.raises(ModelError, match="^rate_limit: slow down$"):
         reply_of(value, names=[])
-    with pytest.raises(NoReply, match="^rate_limit: slow down$"):
+    with pytest.raises(ModelError, match="^rate_limit: slow down$"):
         read_reply(json.dumps(value).encode())
 
 

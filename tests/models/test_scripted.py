@@ -16,7 +16,7 @@ import callmark
 from callmark import grade
 from callmark.calls.schema import properties, required
 from callmark.errors import BadInput
-from callmark.models.model import NoReply, Question, Reply
+from callmark.models.model import ModelError, Question, Reply
 from callmark.models.scripted import KINDS, RATES, ScriptedModel
 from callmark.types import Call, Case, Fault, FaultKind, Message, Tool
 
@@ -131,7 +131,7 @@ def test_wrong_values_are_invented_or_taken_from_elsewhere_half_and_half() -> No
     total = origins.total()
     assert total > 500
     assert abs(origins["elsewhere"] - total / 2) < SIGMAS * sqrt(total) / 2
-    assert origins["invented"] + origins["elsewhere"] == total
+    assert origins["hallucinated"] + origins["elsewhere"] == total
 
 
 def test_the_same_seed_gives_the_same_answers_in_any_order_and_another_seed_others() -> None:
@@ -166,7 +166,7 @@ def test_a_perfect_answer_fulfils_a_matcher(wanted: Any) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("call", [Call("cancel", {"reason": {"$not": {"$any": True}}}), Call("cancel", {}, None, "cut off", "{")], ids=repr)
 def test_what_nothing_can_fulfil_has_no_reply(kind: str, call: Call) -> None:
-    with pytest.raises(NoReply, match="fulfil"):
+    with pytest.raises(ModelError, match="fulfil"):
         replies(kind, [Question(Case("c", (), TOOLS, expected=(call,)))])
 
 

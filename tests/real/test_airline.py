@@ -1,4 +1,4 @@
-"""What others recorded: twelve tasks of an airline, each tried four times, as recorded simulations by every suite (CALLMARK_REAL_DATA, or
+"""What others recorded: twelve tasks of an airline, each tried four times, as recorded simulations by every evaluator (CALLMARK_REAL_DATA, or
 ../shared/data beside the project).
 """
 
@@ -42,8 +42,8 @@ def test_twelve_scenarios_with_four_trials_by_every_suite(told: Any) -> None:
     summary = told["summary"]
     assert (summary["cases"], summary["scored"], summary["errors"]) == (12, 48, 0)
     assert told["info"]["dataset"]["what"] == "scenarios"
-    suites = {name.partition(".")[0] for name in summary["metrics"]}
-    assert suites == {"call", "schema", "process", "policy", "effort", "recorded"}  # no state was recorded
+    evaluators = {name.partition(".")[0] for name in summary["metrics"]}
+    assert evaluators == {"call", "schema", "process", "policy", "effort", "recorded"}  # no state was recorded
     assert summary["metrics"]["recorded.reward"]["mean"] == 1 / 8
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from callmark.analysis.trials import Consistency, trials
-from callmark.grading.grader import Graded
+from callmark.grading.grader import GradeRecord
 from tests.real.test_recorded import DATA
 
 AIRLINE = DATA / "airline" / "gpt-4o-first-12-tasks.json"
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(not AIRLINE.exists(), reason=f"no real data in {
 
 def test_pass_at_k_and_pass_to_the_k_of_the_recorded_rewards() -> None:
     recorded = json.loads(AIRLINE.read_text(encoding="utf-8"))
-    found = trials(Graded(str(one["task_id"]), one["trial"], metrics={"call.pass": one["reward"]}) for one in recorded)
+    found = trials(GradeRecord(str(one["task_id"]), one["trial"], metrics={"call.pass": one["reward"]}) for one in recorded)
     # By hand: of 12 tasks with 4 trials, 6 passed once and 6 never.
     # pass^1 = (6 × 1/4) / 12 = 1/8; none passed twice, so pass^2 = pass^3 = pass^4 = 0.
     # pass@k of a task that passed once: 1 - C(3, k)/C(4, k) = k/4, so pass@k = (6 × k/4) / 12 = k/8.

@@ -27,12 +27,12 @@ def test_the_statistics_of_the_retail_file(cli: Cli) -> None:
 
 def test_33_of_434_values_are_invented_in_33_conversations(cli: Cli) -> None:
     values = [(row.id, origin) for row in callmark.load(RETAIL) for origin in origins(row.messages, row.tools)]
-    invented = [(row, origin) for row, origin in values if origin.source is None]
-    assert (len(values), len(invented), len({row for row, _ in invented})) == (434, 33, 33)
+    hallucinated = [(row, origin) for row, origin in values if origin.source is None]
+    assert (len(values), len(hallucinated), len({row for row, _ in hallucinated})) == (434, 33, 33)
     told = json.loads(cli("lint", RETAIL, "--json").out)
-    findings = [finding for finding in told["findings"] if finding["code"] == "invented_value"]
+    findings = [finding for finding in told["findings"] if finding["code"] == "hallucinated_value"]
     assert (len(findings), len({finding["line"] for finding in findings})) == (33, 33)
-    assert told["summary"] == {"invented_value": 33, "unused_tool": 5}
+    assert told["summary"] == {"hallucinated_value": 33, "unused_tool": 5}
 
 
 def test_the_filter_of_document_001_keeps_none(cli: Cli, tmp_path: Path) -> None:

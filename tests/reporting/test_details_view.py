@@ -3,15 +3,15 @@
 from io import StringIO
 
 from callmark.analysis.summary import summarise
-from callmark.grading.grader import Graded, Grader
-from callmark.grading.suites import Settings
+from callmark.grading.evaluator import Settings
+from callmark.grading.grader import Grader, GradeRecord
 from callmark.reporting.details_view import show_details
 from callmark.reporting.terminal import console
 from callmark.types import Call, Case, Prediction, Source
 from tests.rows import made
 
 
-def shown(grades: list[Graded], headline: str = "call.score") -> str:
+def shown(grades: list[GradeRecord], headline: str = "call.score") -> str:
     details = summarise(grades).details
     assert details is not None
     stream = StringIO()
@@ -19,7 +19,7 @@ def shown(grades: list[Graded], headline: str = "call.score") -> str:
     return "\n".join(" ".join(line.split()) for line in stream.getvalue().splitlines())
 
 
-def graded(*attempts: tuple[list[Call], list[Call]], scenario_type: str = "", trials: int = 1) -> list[Graded]:
+def graded(*attempts: tuple[list[Call], list[Call]], scenario_type: str = "", trials: int = 1) -> list[GradeRecord]:
     """The grades of these attempts, each expected and made, so often."""
     grader = Grader(Settings())
     found = []

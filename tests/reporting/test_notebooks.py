@@ -11,13 +11,13 @@ from typing import Any
 import nbformat
 import pytest
 
-from callmark.grading.grader import Graded, Grader
-from callmark.grading.suites import Settings
+from callmark.grading.evaluator import Settings
+from callmark.grading.grader import Grader, GradeRecord
 from callmark.reporting.notebooks.executing import execute
 from callmark.reporting.notebooks.writing import NOTEBOOKS, write_notebooks
-from callmark.running.folder import RunFolder
-from callmark.running.runs import Run
-from callmark.types import Call, Case, Fault, Message, Note, Prediction, Source, Spent, Tool
+from callmark.runs.run import Run
+from callmark.runs.store import RunFolder
+from callmark.types import Call, Case, Fault, Message, Note, Prediction, Source, Tool, Usage
 from tests.graded_runs import make_run
 
 Book = dict[str, Any]  # the outputs of each cell of code, by its id; under "words" all that is said between them
@@ -39,15 +39,15 @@ ANSWERS: dict[str, tuple[Call, ...]] = {
 }
 
 
-def graded(cases: Sequence[Case], suites: tuple[str, ...]) -> tuple[list[Graded], Grader]:
+def graded(cases: Sequence[Case], evaluators: tuple[str, ...]) -> tuple[list[GradeRecord], Grader]:
     """Two trials of each case, the second of them right; and one case that is an error."""
-    grader = Grader(Settings(suites=suites))
+    grader = Grader(Settings(evaluators=evaluators))
     tried = [
-        [Prediction(case.id, trial, calls=calls, spent=Spent(0.5, 100, 10)) for trial, calls in enumerate((ANSWERS[case.id], RIGHT))]
+        [Prediction(case.id, trial, calls=calls, usage=Usage(0.5, 100, 10)) for trial, calls in enumerate((ANSWERS[case.id], RIGHT))]
         for case in cases
     ]
     grades = [grade for case, trials in zip(cases, tried, strict=True) for grade in grader.record(case, trials)]
-    return [*grades, Graded("broken", error="HTTP 503: <b>overloaded</b>")], grader
+    return [*grades, GradeRecord("broken", error="HTTP 503: <b>overloaded</b>")], grader
 
 
 def decision_points(folder: Path) -> Path:
@@ -55,9 +55,9 @@ def decision_points(folder: Path) -> Path:
         Case(name, (Message("user", "Oslo?"),), TOOLS, expected=RIGHT, source=Source(f"talk-{number % 3}", 2 + 9 * (number % 2)))
         for number, name in enumerate(ANSWERS)
     ]
-    suites = ("call", "schema", "process")
-    grades, grader = graded(cases, suites)
-    return make_run(folder, grades, metrics=grader.metrics, settings=Settings(suites=suites))
+    evaluators = ("call", "schema", "process")
+    grades, grader = graded(cases, evaluators)
+    return make_run(folder, grades, metrics=grader.metrics, settings=Settings(evaluators=evaluators))
 
 
 def scenarios(folder: Path) -> Path:
@@ -66,7 +66,7 @@ def scenarios(folder: Path) -> Path:
         for number, name in enumerate(ANSWERS)
     ]
     grades, grader = graded(cases, ("process",))
-    return of_scenarios(make_run(folder, grades, metrics=grader.metrics, settings=Settings(suites=("process",))))
+    return of_scenarios(make_run(folder, grades, metrics=grader.metrics, settings=Settings(evaluators=("process",))))
 
 
 def of_scenarios(folder: Path) -> Path:
@@ -236,12 +236,12 @@ def hostile_run(folder: Path) -> Path:
     for number, text in enumerate(HOSTILE):
         named = text or "empty"
         faults = (
-            Fault("wrong_tool", 0, 0, expected=f"{text}()", actual=f"{text}2()", suites=("process",)),
+            Fault("wrong_tool", 0, 0, expected=f"{text}()", actual=f"{text}2()", evaluators=("process",)),
             Fault("wrong_value", 1, 1, text, {text: text}, [text], ("process",), "elsewhere", 1),
-            Fault("extra_call", None, 2, actual=text, suites=("process",)),
+            Fault("extra_call", None, 2, actual=text, evaluators=("process",)),
         )
         grades += [
-            Graded(
+            GradeRecord(
                 f"{named} {number}",
                 metrics=dict.fromkeys(metrics, number / 10),
                 expected=(text, text),
@@ -254,9 +254,9 @@ def hostile_run(folder: Path) -> Path:
                 group=text,
                 ending=text,
             ),
-            Graded(f"{named} failed", error=named),
+            GradeRecord(f"{named} failed", error=named),
         ]
-    return make_run(folder, grades, name=HOSTILE[0], metrics=metrics, settings=Settings(suites=("process",), ignore=()))
+    return make_run(folder, grades, name=HOSTILE[0], metrics=metrics, settings=Settings(evaluators=("process",), ignore=()))
 
 
 @pytest.mark.parametrize("made", [of_scenarios, lambda folder: folder], ids=["scenarios", "decision points"])

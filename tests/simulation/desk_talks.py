@@ -8,19 +8,19 @@ from types import TracebackType
 from typing import Self
 
 from callmark.config import read_config
-from callmark.demo import helpdesk
-from callmark.demo.helpdesk.desk import Desk
-from callmark.demo.helpdesk.tools import TOOLS
 from callmark.formats import load
-from callmark.grading.grader import Graded, Grader
+from callmark.grading.grader import Grader, GradeRecord
 from callmark.models.keys import Keys
 from callmark.models.model import ModelSettings, Question
 from callmark.simulation.agents import ModelAgent
+from callmark.simulation.session import Result, State, Toolbox, User
 from callmark.simulation.simulate import MAX_STEPS, simulated_grading
 from callmark.simulation.simulator import Simulator
-from callmark.simulation.talk import Result, State, Toolbox, User
 from callmark.simulation.voices import Voice
 from callmark.types import Call, Case, Prediction, Tool
+from callmark.worlds import helpdesk
+from callmark.worlds.helpdesk.desk import Desk
+from callmark.worlds.helpdesk.tools import TOOLS
 
 FOLDER = Path(helpdesk.__file__).parent
 GRADING = simulated_grading(read_config(str(FOLDER / "callmark.toml")).grading)
@@ -91,10 +91,10 @@ async def _held(cases: Sequence[Case], agent: str, user: User, trials: int) -> l
         return await asyncio.gather(*(one(case, trial) for case in cases for trial in range(trials)))
 
 
-def graded(cases: Iterable[Case], predictions: Sequence[Prediction]) -> list[Graded]:
+def graded(cases: Iterable[Case], predictions: Sequence[Prediction]) -> list[GradeRecord]:
     grader = Grader(GRADING)
     return [grade for case in cases for grade in grader.record(case, [one for one in predictions if one.case == case.id])]
 
 
-def reliability(grades: Sequence[Graded]) -> float:
+def reliability(grades: Sequence[GradeRecord]) -> float:
     return sum(grade.metrics["process.reliability"] for grade in grades) / len(grades)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from callmark.simulation.talk import User, Utterance
+from callmark.simulation.session import User, UserTurn
 from callmark.types import Case, Message
 
 Desk = Callable[[Sequence[Message]], str]
@@ -42,7 +42,7 @@ async def converse(user: User, desk: Desk, case: Case, *, trial: int = 0, most: 
     speaker = user.of(case, trial)
     talk: list[Message] = []
     for _ in range(most):
-        said: Utterance = await speaker.speak([message for message in talk if message.text])
+        said: UserTurn = await speaker.speak([message for message in talk if message.text])
         talk.append(Message("user", said.text))
         if said.done:
             return talk, True

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from callmark.formats.evaluation_results import METRICS, RESULTS
-from callmark.running.folder import GRADES, PREDICTIONS, RUN, SUMMARY, TOOLS
-from tests.running.kills import Killed, Moment, Outcome, Recorded, differences, killed, recorded_in, run_to_end
+from callmark.runs.store import GRADES, PREDICTIONS, RUN, SUMMARY, TOOLS
+from tests.runs.kills import Killed, Moment, Outcome, Recorded, differences, killed, recorded_in, run_to_end
 
 _FILES = {RUN, PREDICTIONS, GRADES, SUMMARY, TOOLS, RESULTS, METRICS}
 

@@ -10,11 +10,11 @@ import re
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
-from callmark.demo.helpdesk import tools as names
-from callmark.demo.helpdesk.company import DEPARTMENTS, PRIORITIES, TICKET_STATUSES, WORKFLOW_TYPES
+from callmark.worlds.helpdesk import tools as names
+from callmark.worlds.helpdesk.company import DEPARTMENTS, PRIORITIES, TICKET_STATUSES, WORKFLOW_TYPES
 
 Call = tuple[str, dict[str, str]]
-Talk = Generator[str | Call, str, Any]  # says something or calls; is sent what came back
+Session = Generator[str | Call, str, Any]  # says something or calls; is sent what came back
 
 TICKET = {
     "expected_outcome": "How will you know that the matter is settled? Tell me the result you are after.",
@@ -77,7 +77,7 @@ def clerk(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, An
     return {"role": "assistant", "content": None, "tool_calls": [{"id": f"c{made}", "type": "function", "function": function}]}
 
 
-def _serve() -> Talk:
+def _serve() -> Session:
     said = yield "Counter three, whose turn is it?"
     ticket = ""
     while True:
@@ -101,7 +101,7 @@ def _serve() -> Talk:
             said = yield FAREWELL
 
 
-def _item(said: str, ticket: str) -> Talk:
+def _item(said: str, ticket: str) -> Session:
     number = _ticket_in(said) or ticket
     while not number:
         number = _ticket_in((yield "A to-do hangs on a ticket. Tell me the number of that ticket (TKT-…)."))
@@ -110,7 +110,7 @@ def _item(said: str, ticket: str) -> Talk:
     return (yield f"On the list as {_read(found).get('action_item_id', found)}. Was that your only matter, or do you have more?")
 
 
-def _change(said: str) -> Talk:
+def _change(said: str) -> Session:
     number = _ticket_in(said)
     sheet = {field: value for field in ("priority", "status", "department_code") if (value := _value(field, said))}
     while not number:
@@ -143,7 +143,7 @@ def _change(said: str) -> Talk:
     return (yield f"{number} is altered. Was that your only matter, or do you have more?")
 
 
-def _filled(form: Mapping[str, str], said: str, first: str) -> Talk:
+def _filled(form: Mapping[str, str], said: str, first: str) -> Session:
     """Every box of a form, what was told at once included, and agreed to."""
     sheet = {field: value for field in form if (value := _labelled(field, said))}
     say = f"{first} "
@@ -160,7 +160,7 @@ def _filled(form: Mapping[str, str], said: str, first: str) -> Talk:
     return (yield from _agreed({field: sheet[field] for field in form}, "The sheet reads:"))
 
 
-def _agreed(sheet: dict[str, str], first: str) -> Talk:
+def _agreed(sheet: dict[str, str], first: str) -> Session:
     while True:
         rows = "\n".join(f"| {BOXES[field]} | {value} |" for field, value in sheet.items())
         heard = yield f"{first}\n| box | entry |\n|---|---|\n{rows}\nMay I file it like that, yes or no?"

@@ -11,7 +11,7 @@ from random import Random
 from types import TracebackType
 from typing import Any, Self
 
-from callmark.simulation.talk import Utterance
+from callmark.simulation.session import UserTurn
 from callmark.types import Case, Message
 
 DEPARTMENTS = {
@@ -138,44 +138,44 @@ class Somebody:
         self._changes: dict[str, Any] = {}
         self._insisted = 0
 
-    async def speak(self, heard: Sequence[Message]) -> Utterance:
+    async def speak(self, heard: Sequence[Message]) -> UserTurn:
         if not heard:
             return self._begin()
         said = heard[-1].text
         if self._forbidden and re.search(REFUSED, said, re.IGNORECASE):
             self._insisted += 1
-            return Utterance(self._one(INSIST)) if self._insisted == 1 else Utterance(self._one(ACCEPTED), done=True)
+            return UserTurn(self._one(INSIST)) if self._insisted == 1 else UserTurn(self._one(ACCEPTED), done=True)
         if re.search(r"\b(?:say|clear|a) yes\b", said, re.IGNORECASE):
-            return Utterance("Yes.")
+            return UserTurn("Yes.")
         if re.search(READING_BACK, said, re.IGNORECASE) and self._is_told(said):
             return self._confirm()
         if re.search(UNCLEAR, said, re.IGNORECASE):
-            return Utterance(self._one((f"Let me put it plainly: I want to {self._task['goal']}.", f"My errand: {self._task['goal']}.")))
+            return UserTurn(self._one((f"Let me put it plainly: I want to {self._task['goal']}.", f"My errand: {self._task['goal']}.")))
         asked = self._asked_for(said)
         if asked:
             return self._tell(asked)
         if re.search(MORE, said, re.IGNORECASE) and self._told:
-            return self._begin() if self._tasks else Utterance(self._one(ACCEPTED if self._forbidden else THANKS), done=True)
+            return self._begin() if self._tasks else UserTurn(self._one(ACCEPTED if self._forbidden else THANKS), done=True)
         return self._tell([slot for slot in self._task["slots"] if slot not in self._told][:2] or list(self._task["slots"])[:1])
 
-    def _begin(self) -> Utterance:
+    def _begin(self) -> UserTurn:
         self._task = self._tasks.pop(0)
         self._changes = dict(self._task.get("changes", {}))
         said = opening(self._task, self._chance)
         self._told = {slot: value for slot, value in self._task["slots"].items() if str(value) in said}
-        return Utterance(said)
+        return UserTurn(said)
 
     def _is_told(self, said: str) -> bool:
         """Whether what is read back holds everything that is new to the desk; who is asked for a yes too early tells the rest instead."""
         return all(slot in self._told or str(value).casefold() in said.casefold() for slot, value in self._task["slots"].items())
 
-    def _confirm(self) -> Utterance:
+    def _confirm(self) -> UserTurn:
         if not self._changes:
-            return Utterance(self._one(YES))
+            return UserTurn(self._one(YES))
         slot, value = self._changes.popitem()
         self._told[slot] = value
         name = slot.removesuffix("_code").replace("_", " ")
-        return Utterance(
+        return UserTurn(
             self._one(
                 (f"Hang on. Make the {name} {value} instead.", f"One correction: {name} {value}.", f"Wait, the {name} ought to be {value}.")
             )
@@ -188,12 +188,12 @@ class Somebody:
         new = [slot for slot in sorted(found, key=lambda slot: found[slot]) if slot not in self._told]
         return new[:2] or ([] if re.search(MORE, said, re.IGNORECASE) else list(found)[:1])
 
-    def _tell(self, slots: Sequence[str]) -> Utterance:
+    def _tell(self, slots: Sequence[str]) -> UserTurn:
         words = []
         for slot in slots:
             value = self._told.setdefault(slot, self._task["slots"][slot])
             words.append(self._worded(slot, str(value)))
-        return Utterance("\n".join(words))
+        return UserTurn("\n".join(words))
 
     def _worded(self, slot: str, value: str) -> str:
         for table in (DEPARTMENTS, PRIORITIES, WORKFLOWS):

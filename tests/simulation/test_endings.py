@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from callmark.models.model import NoReply
+from callmark.models.model import ModelError
 from callmark.simulation.endings import COMPLETED, GOODBYE, NO_PROGRESS, TRANSFER, Endings, Reached, says_yes
-from callmark.simulation.talk import Ask, Result, State, Talk, Utterance
-from callmark.types import Call, Case, Message, Prediction, Spent, Tool
+from callmark.simulation.session import Ask, Result, Session, State, UserTurn
+from callmark.types import Call, Case, Message, Prediction, Tool, Usage
 
 CONFIRMED = "The user has confirmed the end of the session"
 CREATED = "A ticket exists"
@@ -27,8 +27,8 @@ def scenario(completion: str = CREATED, *expected: str) -> Case:
     return Case("s1", instructions="…", completion=completion, expected=tuple(Call(name, {}) for name in expected))
 
 
-def new_talk(case: Case, *messages: Message) -> Talk:
-    return Talk(case, 2, NoTools(), list(messages))
+def new_talk(case: Case, *messages: Message) -> Session:
+    return Session(case, 2, NoTools(), list(messages))
 
 
 def judge(*answers: str) -> tuple[Ask, list[Case]]:
@@ -36,26 +36,26 @@ def judge(*answers: str) -> tuple[Ask, list[Case]]:
 
     async def ask(case: Case, trial: int) -> Prediction:
         asked.append(case)
-        return Prediction(case.id, trial, text=answers[min(len(asked), len(answers)) - 1], spent=Spent(1.0, 7, 1))
+        return Prediction(case.id, trial, text=answers[min(len(asked), len(answers)) - 1], usage=Usage(1.0, 7, 1))
 
     return ask, asked
 
 
 def reached(answer: bool | None) -> Reached:
-    async def look(talk: Talk) -> bool | None:
+    async def look(talk: Session) -> bool | None:
         return answer
 
     return look
 
 
-def played(endings: Endings, talk: Talk, *turns: tuple[str, str] | tuple[str, str, str]) -> list[str]:
+def played(endings: Endings, talk: Session, *turns: tuple[str, str] | tuple[str, str, str]) -> list[str]:
     """The endings after each turn of the agent: what the user says, what the agent says, what it calls (if anything)."""
 
     async def play() -> list[str]:
         found = []
         for said, answer, *called in turns:
             talk.messages.append(Message("user", said))
-            after_user = await endings.after_user(talk, Utterance(said))
+            after_user = await endings.after_user(talk, UserTurn(said))
             if called:
                 talk.messages += [Message("assistant", "", (Call(called[0], {}, "c"),)), Message("tool", "ok", (), "c")]
             talk.messages.append(Message("assistant", answer))
@@ -65,8 +65,8 @@ def played(endings: Endings, talk: Talk, *turns: tuple[str, str] | tuple[str, st
     return asyncio.run(play())
 
 
-def left(endings: Endings, talk: Talk, text: str = "Goodbye!") -> str:
-    return asyncio.run(endings.after_user(talk, Utterance(text, True)))
+def left(endings: Endings, talk: Session, text: str = "Goodbye!") -> str:
+    return asyncio.run(endings.after_user(talk, UserTurn(text, True)))
 
 
 SAID = (Message("user", "Hi"), Message("assistant", "Hello"))
@@ -118,7 +118,7 @@ def test_a_judge_is_asked_after_every_turn_of_the_agent_and_when_the_user_is_don
     assert played(endings, talk, ("Hi", "Hello", "create_ticket"), ("A ticket, please", "Which?")) == ["", ""]
     assert left(endings, talk) == COMPLETED
     assert len({case.id for case in asked}) == 3
-    assert talk.spent == Spent(3.0, 21, 3, None, 3)
+    assert talk.usage == Usage(3.0, 21, 3, None, 3)
     system, question = asked[1].messages
     assert (system.role, question.role) == ("system", "user")
     assert CREATED in question.text
@@ -148,7 +148,7 @@ def test_a_judge_who_cannot_be_asked_is_no_reply() -> None:
         return Prediction(case.id, trial, error="refused")
 
     case = scenario(CREATED)
-    with pytest.raises(NoReply, match="refused"):
+    with pytest.raises(ModelError, match="refused"):
         left(Endings.of(case, judge=broken), new_talk(case, *SAID))
 
 

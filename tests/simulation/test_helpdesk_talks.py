@@ -8,19 +8,19 @@ import pytest
 
 from callmark.analysis.summary import Estimate, summarise
 from callmark.cli.main import run
-from callmark.demo.helpdesk import tools
-from callmark.demo.helpdesk.agents import FAULTS, faults_for
-from callmark.grading.grader import Graded
+from callmark.grading.grader import GradeRecord
 from callmark.simulation.endings import COMPLETED, GOODBYE
-from callmark.simulation.talk import User
-from callmark.simulation.users.agenda import AgendaUser
+from callmark.simulation.session import User
+from callmark.simulation.users.rule_based.user import RuleBasedUser
 from callmark.simulation.users.script import ScriptUser
 from callmark.types import Case, Prediction
+from callmark.worlds.helpdesk import tools
+from callmark.worlds.helpdesk.agents import FAULTS, faults_for
 from tests.simulation.desk_talks import graded, held, read_scenarios
 from tests.simulation.other_user import OtherUser
 
-CAREFUL = "python:callmark.demo.helpdesk.agents:careful"
-SLOPPY = "python:callmark.demo.helpdesk.agents:sloppy"
+CAREFUL = "python:callmark.worlds.helpdesk.agents:careful"
+SLOPPY = "python:callmark.worlds.helpdesk.agents:sloppy"
 OTHER = "python:tests.simulation.other_agent:clerk"
 SEEDS = (31337, 860_114, 4_000_001)
 
@@ -36,7 +36,7 @@ def scenarios(tmp_path_factory: pytest.TempPathFactory) -> dict[int, list[Case]]
 
 class Held(NamedTuple):
     talks: list[Prediction]
-    grades: list[Graded]
+    grades: list[GradeRecord]
 
     @property
     def reliability(self) -> Estimate:
@@ -55,12 +55,12 @@ def over(scenarios: dict[int, list[Case]], agent: str, user: Callable[[int], Use
 
 @pytest.fixture(scope="module")
 def careful(scenarios: dict[int, list[Case]]) -> Held:
-    return over(scenarios, CAREFUL, lambda seed: AgendaUser(seed=seed))
+    return over(scenarios, CAREFUL, lambda seed: RuleBasedUser(seed=seed))
 
 
 @pytest.fixture(scope="module")
 def sloppy(scenarios: dict[int, list[Case]]) -> Held:
-    return over(scenarios, SLOPPY, lambda seed: AgendaUser(seed=seed))
+    return over(scenarios, SLOPPY, lambda seed: RuleBasedUser(seed=seed))
 
 
 def test_the_careful_agent_is_reliable_on_seeds_that_nobody_has_seen(careful: Held) -> None:
@@ -77,38 +77,38 @@ def test_the_sloppy_one_is_clearly_less_so(careful: Held, sloppy: Held) -> None:
 
 
 # what a grade says of a fault of the sloppy agent
-def lacks(argument: str) -> Callable[[Graded], bool]:
+def lacks(argument: str) -> Callable[[GradeRecord], bool]:
     return lambda grade: any(fault.kind == "missing_argument" and fault.argument == argument for fault in grade.faults)
 
 
-def breaks(rule: str) -> Callable[[Graded], bool]:
+def breaks(rule: str) -> Callable[[GradeRecord], bool]:
     return lambda grade: any(note.kind == "policy_violation" and note.sentence.startswith(f"{rule}:") for note in grade.notes)
 
 
-def _guesses(grade: Graded) -> bool:
+def _guesses(grade: GradeRecord) -> bool:
     return any(fault.argument == "priority" and fault.actual == "Medium" and fault.kind == "wrong_value" for fault in grade.faults)
 
 
-def _twice(grade: Graded) -> bool:
+def _twice(grade: GradeRecord) -> bool:
     return any(fault.kind == "repeated_call" for fault in grade.faults) and breaks("one-write-per-yes")(grade)
 
 
-def _forgets(grade: Graded) -> bool:
+def _forgets(grade: GradeRecord) -> bool:
     """A call that was expected has no counterpart, or one that has nothing to do with it; and the end state says what is not there."""
     missing = [fault for fault in grade.faults if fault.kind in ("missing_call", "wrong_tool")]
     return any(str(fault.expected).startswith(tools.CREATE_ITEM) for fault in missing) and _has_state_note(grade)
 
 
-def _day_late(grade: Graded) -> bool:
+def _day_late(grade: GradeRecord) -> bool:
     days = [(fault.expected, fault.actual) for fault in grade.faults if fault.kind == "wrong_value" and fault.argument == "due_date"]
     return any(date.fromisoformat(made) - date.fromisoformat(expected) == timedelta(days=1) for expected, made in days)
 
 
-def _has_state_note(grade: Graded) -> bool:
+def _has_state_note(grade: GradeRecord) -> bool:
     return any(note.kind == "state_difference" for note in grade.notes)
 
 
-NAMED: dict[str, Callable[[Graded], bool]] = {
+NAMED: dict[str, Callable[[GradeRecord], bool]] = {
     "leaves out the expected outcome": lacks("expected_outcome"),
     "leaves out the description": lacks("description"),
     "guesses the priority Medium": _guesses,
@@ -152,7 +152,7 @@ def _planted(talk: Prediction) -> list[str]:
     [
         pytest.param(CAREFUL, lambda seed: ScriptUser(), 0.95, id="the careful agent, a fixed script"),
         pytest.param(CAREFUL, lambda seed: OtherUser(seed), 0.85, id="the careful agent, somebody else"),
-        pytest.param(OTHER, lambda seed: AgendaUser(seed=seed), 0.7, id="another agent, the agenda user"),
+        pytest.param(OTHER, lambda seed: RuleBasedUser(seed=seed), 0.7, id="another agent, the agenda user"),
     ],
 )
 def test_who_was_not_made_for_each_other_comes_to_an_end(
@@ -165,5 +165,5 @@ def test_who_was_not_made_for_each_other_comes_to_an_end(
 
 @pytest.mark.parametrize("style", ["plain", "terse", "chatty", "impatient"])
 def test_the_agenda_user_finishes_with_another_agent_in_every_style(style: str, scenarios: dict[int, list[Case]]) -> None:
-    found = over({SEEDS[0]: scenarios[SEEDS[0]][::2]}, OTHER, lambda seed: AgendaUser(style, seed=seed))
+    found = over({SEEDS[0]: scenarios[SEEDS[0]][::2]}, OTHER, lambda seed: RuleBasedUser(style, seed=seed))
     assert [(grade.case, grade.ending) for grade in found.grades if grade.ending not in (COMPLETED, GOODBYE)] == []

@@ -11,17 +11,17 @@ from typing import Any, Self
 
 import pytest
 
-from callmark.demo.helpdesk import tools as helpdesk
 from callmark.models.keys import Keys
-from callmark.models.model import ModelSettings, NoReply, Question, Reply
+from callmark.models.model import ModelError, ModelSettings, Question, Reply
 from callmark.simulation.agents import MOST_CALLS, ModelAgent, ReportingAgent, with_ids
+from callmark.simulation.session import Agent, Result, Session, State, Toolbox, UserTurn
 from callmark.simulation.simulator import Simulator
-from callmark.simulation.talk import Agent, Result, State, Talk, Toolbox, Utterance
 from callmark.simulation.toolboxes import open_tools
 from callmark.simulation.toolboxes.none import NoTools
 from callmark.simulation.voices import Voice
-from callmark.types import Call, Case, Message, Spent, Tool
-from tests.demo.test_helpdesk_desk import TICKET
+from callmark.types import Call, Case, Message, Tool, Usage
+from callmark.worlds.helpdesk import tools as helpdesk
+from tests.worlds.test_helpdesk_desk import TICKET
 
 ADD = Call("add", {"title": "Printer"})
 CASE = Case("s1", instructions="…", completion="the note is there", expected=(ADD,))
@@ -64,7 +64,7 @@ class _NotesBox:
         await asyncio.sleep(0)
         if self._source.gone:
             self._source.gone -= 1
-            raise NoReply("the tool server notes is gone")
+            raise ModelError("the tool server notes is gone")
         if call.name != "add":
             return Result(f"there is no tool {call.name}", is_error=True)
         self._notes[f"N-{len(self._notes) + 1}"] = dict(call.arguments)
@@ -79,14 +79,14 @@ class Lines:
 
     label = "lines"
 
-    def __init__(self, *lines: str | Utterance) -> None:
-        self._lines = [line if isinstance(line, Utterance) else Utterance(line) for line in lines]
+    def __init__(self, *lines: str | UserTurn) -> None:
+        self._lines = [line if isinstance(line, UserTurn) else UserTurn(line) for line in lines]
         self.heard: list[list[Message]] = []
 
     def of(self, case: Case, trial: int) -> "Lines":
         return self
 
-    async def speak(self, heard: Sequence[Message]) -> Utterance:
+    async def speak(self, heard: Sequence[Message]) -> UserTurn:
         self.heard.append(list(heard))
         return self._lines[min(len(self.heard), len(self._lines)) - 1]
 
@@ -97,7 +97,7 @@ class Lines:
         return None
 
 
-BYE = Utterance("That is all, bye.", done=True)
+BYE = UserTurn("That is all, bye.", done=True)
 
 
 class Doing:
@@ -108,7 +108,7 @@ class Doing:
         self._says = says
         self.turns = 0
 
-    async def reply(self, talk: Talk) -> None:
+    async def reply(self, talk: Session) -> None:
         self.turns += 1
         if self.turns == 1:
             for call in self._calls:
@@ -155,13 +155,13 @@ def test_the_user_begins_and_everything_is_recorded() -> None:
     "agent, lines, ending",
     [
         (Doing(ADD), ("Add it.", BYE), "completed"),
-        (Doing(ADD), (Utterance("Add it. Bye.", done=True),), "completed"),
+        (Doing(ADD), (UserTurn("Add it. Bye.", done=True),), "completed"),
         (Doing(), ("Add it.", BYE), "goodbye"),
         (Doing(Call("transfer_to_human")), ("Add it.", BYE), "transfer"),
         (Doing(), ("one", "two", "three", "four", "five"), "turn limit"),
         (Doing(says=""), ("one", "two", "three", "four", "five"), "no progress"),
         (Doing(), ("the same", "the same", "the same", "the same"), "no progress"),
-        (Doing(), (Utterance("", done=True),), "goodbye"),
+        (Doing(), (UserTurn("", done=True),), "goodbye"),
     ],
     ids=[
         "completed",
@@ -174,18 +174,18 @@ def test_the_user_begins_and_everything_is_recorded() -> None:
         "a user who says nothing",
     ],
 )
-def test_every_conversation_ends_for_a_reason(agent: Doing, lines: tuple[str | Utterance, ...], ending: str) -> None:
+def test_every_conversation_ends_for_a_reason(agent: Doing, lines: tuple[str | UserTurn, ...], ending: str) -> None:
     assert conversation(agent, Lines(*lines), max_turns=4).ending == ending
 
 
 def test_who_says_nothing_and_is_done_gets_no_answer() -> None:
     agent = Doing()
-    conversation(agent, Lines(Utterance("", done=True)))
+    conversation(agent, Lines(UserTurn("", done=True)))
     assert agent.turns == 0
 
 
 def test_what_was_spent_is_added_up() -> None:
-    user = Lines(Utterance("Hi", spent=Spent(1.0, 10, 2, 0.5)), Utterance("Bye", done=True, spent=Spent(1.0, 20, 3, None)))
+    user = Lines(UserTurn("Hi", usage=Usage(1.0, 10, 2, 0.5)), UserTurn("Bye", done=True, usage=Usage(1.0, 20, 3, None)))
     reply = conversation(Doing(), user)
     assert (reply.input_tokens, reply.output_tokens, reply.cost) == (30, 5, 0.5)
 
@@ -212,7 +212,7 @@ def test_a_server_that_dies_is_an_error_of_that_conversation_and_the_next_one_tr
 
     async def work() -> Reply:
         async with Simulator("a", Doing(ADD), Lines("Add it.", BYE), source) as simulator:
-            with pytest.raises(NoReply, match="the tool server notes is gone"):
+            with pytest.raises(ModelError, match="the tool server notes is gone"):
                 await simulator.ask(Question(CASE))
             return await simulator.ask(Question(CASE, 1))
 
@@ -224,7 +224,7 @@ def test_a_conversation_that_is_given_up_closes_its_toolbox() -> None:
     source = Notes()
 
     class Waiting:
-        async def reply(self, talk: Talk) -> None:
+        async def reply(self, talk: Session) -> None:
             await asyncio.sleep(30)
 
     async def work() -> None:
@@ -330,12 +330,12 @@ def test_a_chatbot_sees_what_was_said_and_reports_its_calls(monkeypatch: pytest.
 
 def test_a_model_that_fails_is_an_error_of_the_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
     spoken, _ = voice(monkeypatch, RuntimeError("out of paper"))
-    with pytest.raises(NoReply, match="out of paper"):
+    with pytest.raises(ModelError, match="out of paper"):
         conversation(ModelAgent(spoken, most_steps=4), Lines("Do it.", BYE), voices=[spoken])
 
 
 def test_ids_of_calls_are_their_own() -> None:
-    talk = Talk(CASE, 0, _NotesBox(Notes()), [Message("assistant", "", (Call("add", {}, "call_2"),))])
+    talk = Session(CASE, 0, _NotesBox(Notes()), [Message("assistant", "", (Call("add", {}, "call_2"),))])
     calls = with_ids((Call("add", {}, "call_2"), Call("add"), Call("add", {}, "mine")), talk)
     assert len({call.id for call in calls} | {"call_2"}) == 4
     assert calls[2].id == "mine"
@@ -347,7 +347,7 @@ def test_ids_of_calls_are_their_own() -> None:
 class Filing:
     """Opens a ticket with the title that the user says, and tells the titles that it then finds."""
 
-    async def reply(self, talk: Talk) -> None:
+    async def reply(self, talk: Session) -> None:
         title = next(message.text for message in talk.messages if message.role == "user")
         if len(talk.heard) == 1:
             for call in (
@@ -368,7 +368,7 @@ class Titled(Lines):
 
 @contextmanager
 def over_http() -> Iterator[str]:
-    with subprocess.Popen([sys.executable, "-m", "callmark.demo.helpdesk", "--http", "0"], stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen([sys.executable, "-m", "callmark.worlds.helpdesk", "--http", "0"], stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
             yield f"mcp:{server.stdout.readline().strip()}"
@@ -378,7 +378,7 @@ def over_http() -> Iterator[str]:
 
 @contextmanager
 def over_stdio() -> Iterator[str]:
-    yield f"mcp:{sys.executable} -m callmark.demo.helpdesk"
+    yield f"mcp:{sys.executable} -m callmark.worlds.helpdesk"
 
 
 @pytest.mark.parametrize("served", [over_stdio, over_http], ids=["stdio", "http"])

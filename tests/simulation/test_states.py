@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from callmark.simulation.session import Result, State
 from callmark.simulation.states import Changed, changes, expected_changes, with_reached
-from callmark.simulation.talk import Result, State
 from callmark.types import Call, EndStates, Tool
 
 ROW = {"title": "Printer", "priority": "Low"}

@@ -12,8 +12,8 @@ import pytest
 
 from callmark.errors import BadInput
 from callmark.models import threads
-from callmark.models.model import NoReply
-from callmark.simulation.talk import Result, Toolbox
+from callmark.models.model import ModelError
+from callmark.simulation.session import Result, Toolbox
 from callmark.simulation.toolboxes import ListedTools, open_tools
 from callmark.simulation.toolboxes.docstrings import read_docstring
 from callmark.simulation.toolboxes.signatures import Signature
@@ -62,7 +62,7 @@ def called(spec: str, name: str, timeout: float = 20, **arguments: Any) -> Resul
         async with tools.opened("a") as toolbox:
             try:
                 found.append(await toolbox.call(Call(name, arguments)))
-            except NoReply as error:
+            except ModelError as error:
                 found.append(str(error))
 
     use(spec, what, timeout)
@@ -344,7 +344,7 @@ def test_tools_that_cannot_be_made_for_one_conversation_are_no_reply_there(modul
     code = "made = []\ndef f(): return 'ok'\ndef tools():\n    made.append(1)\n    return [5] if len(made) == 2 else [f]\n"
 
     async def what(tools: ListedTools) -> None:
-        with pytest.raises(NoReply, match="an int stands among the tools"):
+        with pytest.raises(ModelError, match="an int stands among the tools"):
             async with tools.opened("a"):
                 pass
         async with tools.opened("b") as toolbox:
@@ -382,7 +382,7 @@ def test_a_state_that_is_none_is_no_reply(module: Write) -> None:
             await reads(toolbox)
 
     async def reads(toolbox: Toolbox) -> None:
-        with pytest.raises(NoReply, match="is not made of tables, rows by their key, and columns"):
+        with pytest.raises(ModelError, match="is not made of tables, rows by their key, and columns"):
             await toolbox.state()
 
     use(module("def state(): return {'tickets': 3}\ndef tool(): ..."), what)

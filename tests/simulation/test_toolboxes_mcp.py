@@ -13,9 +13,9 @@ import pytest
 
 from callmark.errors import BadInput
 from callmark.models.keys import Keys
-from callmark.models.model import NoReply
+from callmark.models.model import ModelError
+from callmark.simulation.session import Result, State, Toolbox
 from callmark.simulation.states import changes
-from callmark.simulation.talk import Result, State, Toolbox
 from callmark.simulation.toolboxes import ListedTools, connection, open_tools, server_process
 from callmark.simulation.toolboxes.answers import StateReader
 from callmark.types import Call, Tool
@@ -40,7 +40,7 @@ async def said(toolbox: Toolbox, name: str) -> str:
     """The text of the result, or why there is none."""
     try:
         return (await done(toolbox, name)).text
-    except NoReply as error:
+    except ModelError as error:
         return f"no reply: {error}"
 
 
@@ -177,9 +177,9 @@ def test_a_row_that_is_the_same_is_read_once() -> None:
     assert one == {"a": {"1": {"x": 1}, "2": {"x": 1}}, "b": {}}
     assert one["a"]["1"] is one["a"]["2"] is other["a"]["1"] is not other["a"]["2"]
     assert changes(one, other).rows == {}
-    with pytest.raises(NoReply, match="the state of the desk is not made of tables"):
+    with pytest.raises(ModelError, match="the state of the desk is not made of tables"):
         reader.read('{"a": {"1": 5}}')
-    with pytest.raises(NoReply, match="the state of the desk cannot be read"):
+    with pytest.raises(ModelError, match="the state of the desk cannot be read"):
         reader.read('{"a": {"1": {"x": NaN}}}')
 
 
@@ -212,7 +212,7 @@ def test_over_http_a_conversation_has_a_session_of_its_own(over_http: str) -> No
             assert gone.startswith(f"no reply: the tool server http://…@{over_http}?token=… did not answer die: ")
             assert "nobody answers there" in await said(other, "pid")
         for number in range(4):
-            with pytest.raises(NoReply, match="nobody answers there") as error:
+            with pytest.raises(ModelError, match="nobody answers there") as error:
                 async with tools.opened("c"):
                     pass
             assert error.value.hopeless is (number == 3)

@@ -9,7 +9,7 @@ import pytest
 
 from callmark.errors import BadInput
 from callmark.models.keys import Keys
-from callmark.simulation.talk import Result
+from callmark.simulation.session import Result
 from callmark.simulation.toolboxes import open_tools
 from callmark.types import Call
 

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from callmark.errors import BadInput
 from callmark.formats.scenarios import STYLES
-from callmark.simulation.users.agenda import AgendaUser
-from callmark.simulation.users.tasks import tasks_of
+from callmark.simulation.users.rule_based.tasks import tasks_of
+from callmark.simulation.users.rule_based.user import RuleBasedUser
 from callmark.types import Call, Case, Message, Tool
 from tests.simulation import desks
 from tests.simulation.desks import ITEM_FORM, MEMORY, SERVER, TICKET_FORM, Desk, Form, action_item, lines, scenario, ticket
 
 
 def converse(desk: Desk, case: Case, style: str = "", *, trial: int = 0, seed: int = 0) -> tuple[list[Message], bool]:
-    return asyncio.run(desks.converse(AgendaUser(style, seed=seed), desk, case, trial=trial))
+    return asyncio.run(desks.converse(RuleBasedUser(style, seed=seed), desk, case, trial=trial))
 
 
 def both_forms() -> Form:
@@ -56,7 +56,7 @@ def test_what_is_read_back_wrongly_is_corrected_before_it_is_confirmed(style: st
 
 def test_a_value_that_stays_wrong_is_let_be_in_the_end() -> None:
     text = "Title: Server performance degradation\nPriority: Low\nShall I file it?"
-    speaker = AgendaUser().of(scenario(ticket(opening=" ".join(SERVER.values()))), 0)
+    speaker = RuleBasedUser().of(scenario(ticket(opening=" ".join(SERVER.values()))), 0)
 
     async def talk() -> list[str]:
         heard: list[Message] = []
@@ -222,14 +222,14 @@ def test_a_ticket_that_was_found_is_not_yet_changed() -> None:
 
 def test_whether_it_was_understood_at_all_is_answered_without_details() -> None:
     case = scenario(ticket(slots={**SERVER, "priority": "Low"}, changes={"priority": "Critical"}))
-    talk, _ = asyncio.run(desks.converse(AgendaUser(), lambda _: "So you would like to open a ticket, is that right?", case, most=2))
+    talk, _ = asyncio.run(desks.converse(RuleBasedUser(), lambda _: "So you would like to open a ticket, is that right?", case, most=2))
     assert not any(str(value) in lines(talk)[1] for value in SERVER.values())
 
 
 def test_an_offer_of_what_comes_next_is_taken() -> None:
     replies = iter(["Created TKT-0001. Would you like to add an action item as well?", "What is its title?"])
     talk, _ = asyncio.run(
-        desks.converse(AgendaUser(), lambda _: next(replies), scenario(ticket(opening=" ".join(SERVER.values())), action_item()), most=2)
+        desks.converse(RuleBasedUser(), lambda _: next(replies), scenario(ticket(opening=" ".join(SERVER.values())), action_item()), most=2)
     )
     assert "action item" in lines(talk)[1]
 
@@ -237,7 +237,7 @@ def test_an_offer_of_what_comes_next_is_taken() -> None:
 @pytest.mark.parametrize("style", STYLES)
 def test_no_goodbye_while_a_yes_is_asked_for(style: str) -> None:
     said = "I've updated the priority. Your draft has been saved. Shall I create the ticket now, or is there anything else?"
-    speaker = AgendaUser(style).of(scenario(ticket(opening=" ".join(SERVER.values()))), 0)
+    speaker = RuleBasedUser(style).of(scenario(ticket(opening=" ".join(SERVER.values()))), 0)
 
     async def talk() -> Any:
         first = await speaker.speak([])
@@ -284,7 +284,7 @@ def test_a_seed_decides_the_words_and_nothing_else_does() -> None:
 
 
 def test_talks_at_the_same_time_do_not_touch_each_other() -> None:
-    user = AgendaUser()
+    user = RuleBasedUser()
     case = scenario(ticket(), action_item())
 
     async def one(trial: int) -> list[Message]:
@@ -373,7 +373,7 @@ def test_without_expected_calls_what_is_wanted_is_what_the_description_says() ->
 )
 def test_data_that_cannot_be_used_says_where(data: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=f"^bad: .*{said}"):
-        AgendaUser().of(Case("bad", instructions="…", expected=EXPECTED.expected, data=data), 0)
+        RuleBasedUser().of(Case("bad", instructions="…", expected=EXPECTED.expected, data=data), 0)
 
 
 @given(

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 import pytest
 
 from callmark.errors import BadInput
-from callmark.models.model import NoReply
+from callmark.models.model import ModelError
 from callmark.simulation.endings import ENDINGS, NO_PROGRESS, Endings
-from callmark.simulation.talk import Ask, Result, State, Talk, Utterance
+from callmark.simulation.session import Ask, Result, Session, State, UserTurn
 from callmark.simulation.users import open_user
-from callmark.simulation.users.agenda import AgendaUser
-from callmark.simulation.users.model import LONGEST_LINE, SPEECHLESS, ModelUser, read_line, swapped
+from callmark.simulation.users.llm import LONGEST_LINE, SPEECHLESS, LLMUser, read_line, swapped
+from callmark.simulation.users.rule_based.user import RuleBasedUser
 from callmark.simulation.users.script import ScriptUser
-from callmark.types import Call, Case, Message, Place, Prediction, Spent, Tool
+from callmark.types import Call, Case, Message, Place, Prediction, Tool, Usage
 
 CASE = Case("s1", instructions="You want a ticket for a slow server.", completion="The user has confirmed the end of the session")
 
@@ -27,19 +27,19 @@ class Answers:
 
     async def __call__(self, case: Case, trial: int) -> Prediction:
         self.asked.append(case)
-        return Prediction(case.id, trial, text=self._answers[min(len(self.asked), len(self._answers)) - 1], spent=Spent(1.0, 10, 2, 0.5))
+        return Prediction(case.id, trial, text=self._answers[min(len(self.asked), len(self._answers)) - 1], usage=Usage(1.0, 10, 2, 0.5))
 
 
-def spoken(heard: Sequence[Message], *answers: str) -> tuple[Utterance, list[Case]]:
+def spoken(heard: Sequence[Message], *answers: str) -> tuple[UserTurn, list[Case]]:
     ask = Answers(*answers)
-    return asyncio.run(ModelUser(ask, "m").of(CASE, 0).speak(heard)), ask.asked
+    return asyncio.run(LLMUser(ask, "m").of(CASE, 0).speak(heard)), ask.asked
 
 
 HEARD = (Message("user", "My server is slow."), Message("assistant", "What is the title?"))
 
 
 def test_the_model_is_asked_with_the_roles_swapped_and_without_any_tool_traffic() -> None:
-    talk = Talk(CASE, 0, _NoTools(), [Message("system", "the agent's own prompt")])
+    talk = Session(CASE, 0, _NoTools(), [Message("system", "the agent's own prompt")])
     talk.messages += [
         Message("user", "My server is slow."),
         Message("assistant", "One moment.", (Call("create_ticket", {"title": "slow"}),)),
@@ -117,7 +117,7 @@ def test_what_is_said_is_told_from_what_stands_around_it(answer: str, text: str,
 )
 def test_an_answer_that_is_no_users_is_asked_for_once_more(first: str, told: str) -> None:
     said, asked = spoken(HEARD, first, "Slow server")
-    assert said == Utterance("Slow server", False, Spent(2.0, 20, 4, 1.0, 2))
+    assert said == UserTurn("Slow server", False, Usage(2.0, 20, 4, 1.0, 2))
     assert told in asked[1].messages[-1].text
     assert asked[0].id != asked[1].id
 
@@ -135,7 +135,7 @@ def test_done_before_anything_was_said_is_asked_again_and_then_believed() -> Non
 
 def test_a_line_that_was_said_before_is_asked_for_again() -> None:
     ask = Answers("Slow server", "Slow server", "It is about the mail server")
-    speaker = ModelUser(ask, "m").of(CASE, 0)
+    speaker = LLMUser(ask, "m").of(CASE, 0)
 
     async def twice() -> tuple[str, str]:
         first = await speaker.speak(())
@@ -149,8 +149,8 @@ def test_what_the_model_cannot_help_is_no_answer() -> None:
     async def refused(case: Case, trial: int) -> Prediction:
         return Prediction(case.id, trial, error="timed out")
 
-    with pytest.raises(NoReply, match="timed out"):
-        asyncio.run(ModelUser(refused, "m").of(CASE, 0).speak(()))
+    with pytest.raises(ModelError, match="timed out"):
+        asyncio.run(LLMUser(refused, "m").of(CASE, 0).speak(()))
 
 
 class _NoTools:
@@ -169,8 +169,8 @@ class _NoTools:
 @pytest.mark.parametrize("reply", ["", "Sure.", "blah blah"])
 def test_a_model_that_talks_nonsense_still_ends_by_a_named_ending(answer: str, reply: str) -> None:
     async def played() -> str:
-        speaker = ModelUser(Answers(answer), "m").of(CASE, 0)
-        talk = Talk(CASE, 0, _NoTools(), [])
+        speaker = LLMUser(Answers(answer), "m").of(CASE, 0)
+        talk = Session(CASE, 0, _NoTools(), [])
         endings = Endings.of(CASE)
         for _ in range(10):
             said = await speaker.speak(talk.heard)
@@ -188,17 +188,17 @@ def test_a_model_that_talks_nonsense_still_ends_by_a_named_ending(answer: str, r
 
 def test_a_scenario_without_instructions_cannot_be_played_by_a_model() -> None:
     with pytest.raises(BadInput, match="c1 has no instructions"):
-        ModelUser(Answers(""), "m").of(Case("c1"), 0)
+        LLMUser(Answers(""), "m").of(Case("c1"), 0)
 
 
 def test_a_script_is_read_line_by_line_and_done_with_the_last() -> None:
     case = Case("s1", instructions="…", data={"script": ["One.", "Two."]})
 
-    async def read() -> list[Utterance]:
+    async def read() -> list[UserTurn]:
         speaker = ScriptUser().of(case, 3)
         return [await speaker.speak(()) for _ in range(3)]
 
-    assert asyncio.run(read()) == [Utterance("One."), Utterance("Two.", True), Utterance("", True)]
+    assert asyncio.run(read()) == [UserTurn("One."), UserTurn("Two.", True), UserTurn("", True)]
 
 
 @pytest.mark.parametrize(
@@ -223,14 +223,14 @@ def _opened(spec: str) -> tuple[Ask, str]:
 @pytest.mark.parametrize(
     "spec, kind, label",
     [
-        ("agenda", AgendaUser, "agenda"),
-        ("agenda:terse", AgendaUser, "agenda-terse"),
+        ("agenda", RuleBasedUser, "agenda"),
+        ("agenda:terse", RuleBasedUser, "agenda-terse"),
         ("script", ScriptUser, "script"),
-        ("openai:gpt-4.1-mini", ModelUser, "opened openai:gpt-4.1-mini"),
-        ("http://localhost:8000/v1#m", ModelUser, "opened http://localhost:8000/v1#m"),
-        ("https://example.com/v1#m", ModelUser, "opened https://example.com/v1#m"),
-        ("local:", ModelUser, "opened local:"),
-        ("tuned", ModelUser, "opened tuned"),
+        ("openai:gpt-4.1-mini", LLMUser, "opened openai:gpt-4.1-mini"),
+        ("http://localhost:8000/v1#m", LLMUser, "opened http://localhost:8000/v1#m"),
+        ("https://example.com/v1#m", LLMUser, "opened https://example.com/v1#m"),
+        ("local:", LLMUser, "opened local:"),
+        ("tuned", LLMUser, "opened tuned"),
     ],
 )
 def test_a_spec_names_a_user(spec: str, kind: type, label: str) -> None:
@@ -272,7 +272,7 @@ def test_users_can_be_entered_and_left() -> None:
 def test_a_line_that_is_said_for_ever_is_no_progress() -> None:
     async def played() -> list[str]:
         endings = Endings.of(CASE)
-        talk = Talk(CASE, 0, _NoTools(), [Message("user", "x"), Message("assistant", "Sure.")])
-        return [await endings.after_user(talk, Utterance(SPEECHLESS)) for _ in range(3)]
+        talk = Session(CASE, 0, _NoTools(), [Message("user", "x"), Message("assistant", "Sure.")])
+        return [await endings.after_user(talk, UserTurn(SPEECHLESS)) for _ in range(3)]
 
     assert asyncio.run(played()) == ["", "", NO_PROGRESS]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from callmark.simulation.users.read_back import is_said, same, wrong_in
-from callmark.simulation.users.tasks import tasks_of
+from callmark.simulation.users.rule_based.read_back import is_said, same, wrong_in
+from callmark.simulation.users.rule_based.tasks import tasks_of
 from tests.simulation.desks import action_item, scenario, ticket
 
 TICKET, ITEM = tasks_of(scenario(ticket(says={"department_code": "the people in computing"}), action_item()))

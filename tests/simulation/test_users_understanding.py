@@ -2,8 +2,8 @@
 
 import pytest
 
-from callmark.simulation.users.tasks import Task, tasks_of
-from callmark.simulation.users.understanding import understand
+from callmark.simulation.users.rule_based.tasks import Task, tasks_of
+from callmark.simulation.users.rule_based.understanding import understand
 from callmark.types import Case, Tool
 from tests.simulation.desks import MEMORY, SERVER, action_item, scenario, ticket
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
-from callmark.running.runs import Run
+from callmark.runs.run import Run
 from callmark.viewer.report import write_report
 from tests.viewer.shown_runs import desk_run, shop_runs
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from callmark.grading.suites import Settings
-from callmark.running.graded_run import grade_file
-from callmark.running.runs import Run
+from callmark.grading.evaluator import Settings
+from callmark.runs.grade_run import grade_file
+from callmark.runs.run import Run
 from tests.rows import WEATHER, assistant, call, result, row, user, write_rows
 
 

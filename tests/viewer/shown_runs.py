@@ -69,9 +69,9 @@ def base_answers() -> list[dict[str, Any]]:
             third = call("cancel_order", {"order_id": "#W2008", "reason": "no longer needed"})
         if n == 11:
             third = call("drop_order", {})
-        found.append(answer(f"s{n}:1", first, spent={"seconds": 0.05 + n / 10}))
-        found.append({"case": "s5:3", "error": "HTTP 503"} if n == 5 else answer(f"s{n}:3", second, spent={"seconds": 0.3}))
-        found.append(answer(f"s{n}:5", *([third] if third else []), text="" if third else "Shall I?", spent={"seconds": 2.5}))
+        found.append(answer(f"s{n}:1", first, usage={"seconds": 0.05 + n / 10}))
+        found.append({"case": "s5:3", "error": "HTTP 503"} if n == 5 else answer(f"s{n}:3", second, usage={"seconds": 0.3}))
+        found.append(answer(f"s{n}:5", *([third] if third else []), text="" if third else "Shall I?", usage={"seconds": 2.5}))
     return found
 
 
@@ -105,7 +105,7 @@ def desk_run(folder: Path) -> Path:
     """The sloppy chatbot at two scenarios, twice each: at the first it breaks rules and opens a ticket twice, the second is right."""
     from callmark.cli.main import run
 
-    desk = files("callmark.demo") / "helpdesk"
+    desk = files("callmark.worlds") / "helpdesk"
     assert run(["synth", "--scenarios-only", "-o", str(folder / "all.jsonl")]) == 0
     rows = [json.loads(line) for line in (folder / "all.jsonl").read_text(encoding="utf-8").splitlines()]
     write_rows(folder / "scenarios.jsonl", *(one for one in rows if one["id"] in DESK_CASES))
@@ -115,7 +115,7 @@ def desk_run(folder: Path) -> Path:
         "--config",
         str(desk / "callmark.toml"),
         "--tools",
-        f"mcp:{sys.executable} -m callmark.demo.helpdesk",
+        f"mcp:{sys.executable} -m callmark.worlds.helpdesk",
     ]
     callmark(
         "simulate", folder / "scenarios.jsonl", "--agent", "sloppy", "--trials", "2", "-o", folder / "runs", "--name", "desk", *settings

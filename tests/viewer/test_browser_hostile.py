@@ -17,8 +17,8 @@ pytest.importorskip("playwright.sync_api", reason="no playwright: pip install -e
 from playwright.sync_api import Browser, Page, expect
 
 from callmark.calls.strict import dump
-from callmark.grading.suites import Settings
-from callmark.running.graded_run import grade_file
+from callmark.grading.evaluator import Settings
+from callmark.runs.grade_run import grade_file
 from tests.rows import assistant, call, result, row, user, write_rows
 from tests.viewer.conftest import WATCH, opening, reported, viewer_process, watched
 from tests.viewer.graded import answer, graded
@@ -104,7 +104,7 @@ def hostile_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     write_rows(folder / "scenarios.jsonl", *map(scenario, TRICKS), scenario(WORD))
     write_rows(folder / "held.jsonl", *map(held, TRICKS), held(WORD))
-    settings = Settings(suites=("process", "state", "effort"))
+    settings = Settings(evaluators=("process", "state", "effort"))
     talks = grade_file(str(folder / "scenarios.jsonl"), [str(folder / "held.jsonl")], settings, out=str(folder / "runs"), name="scenarios")
     for number, path in enumerate([*(Path(run.folder.path) for run in runs), Path(talks.folder.path)]):
         info = json.loads((path / "run.json").read_text())

@@ -13,7 +13,7 @@ pytest.importorskip("playwright.sync_api", reason="no playwright: pip install -e
 
 from playwright.sync_api import Browser, Page, expect
 
-from callmark.running.runs import Run
+from callmark.runs.run import Run
 from tests.graded_runs import make_run, right, some
 from tests.viewer.conftest import Opener, viewer_process
 from tests.viewer.graded import changed

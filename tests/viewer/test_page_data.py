@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from callmark.grading.grader import Graded
-from callmark.grading.suites import Settings
-from callmark.running.graded_run import How, grade_file
-from callmark.running.runs import Run
+from callmark.grading.evaluator import Settings
+from callmark.grading.grader import GradeRecord
+from callmark.runs.grade_run import GradeOptions, grade_file
+from callmark.runs.run import Run
 from callmark.types import Call, Fault
 from callmark.viewer.conversations import CasesOfRun, Talk
 from callmark.viewer.graded_rows import GradedRows
@@ -56,7 +56,7 @@ def test_a_row_says_what_was_expected_and_made(
 
 def test_columns_are_of_one_length_and_names_are_told_by_number(tmp_path: Path) -> None:
     cases = [case("a", [bonn()], scenario_type="x"), case("b"), case("c", [bonn()]), case("d", [bonn()])]
-    made = [answer("a", bonn(), spent={"seconds": 0.5}), answer("b"), answer("c", call("nothing", {})), {"case": "d", "error": "HTTP 503"}]
+    made = [answer("a", bonn(), usage={"seconds": 0.5}), answer("b"), answer("c", call("nothing", {})), {"case": "d", "error": "HTTP 503"}]
     columns = read(graded(tmp_path, cases, made)).columns
     rows = columns.chunk(0, len(columns))
     assert {len(column) for name, column in rows.items() if name != "metrics"} == {4}
@@ -73,15 +73,15 @@ def test_columns_are_of_one_length_and_names_are_told_by_number(tmp_path: Path) 
 def test_names_that_are_endless_are_told_apart_up_to_a_number() -> None:
     columns = Columns(("call.score",), headline="call.score", counted=())
     for number in range(MOST_NAMES + 50):
-        columns.add(Graded(f"c{number}", expected=(f"tool{number}",)), ())
+        columns.add(GradeRecord(f"c{number}", expected=(f"tool{number}",)), ())
     names, places = columns.names()["tools"], columns.chunk(0, MOST_NAMES + 50)["tool"]
     assert (len(names), names[-1], places[3], max(places)) == (MOST_NAMES, "…", 3, MOST_NAMES - 1)
 
 
 def test_texts_of_a_row_are_cut() -> None:
     columns = Columns((), headline="call.score", counted=())
-    columns.add(Graded("i" * 10**6, conversation="c" * 10**6, expected=("f",), error="e" * 10**6), ())
-    columns.add(Graded("b", expected=("f",), made=("f",), pairs=((0, 0, True),)), (Call("f", {"a": "x" * 10**6}),))
+    columns.add(GradeRecord("i" * 10**6, conversation="c" * 10**6, expected=("f",), error="e" * 10**6), ())
+    columns.add(GradeRecord("b", expected=("f",), made=("f",), pairs=((0, 0, True),)), (Call("f", {"a": "x" * 10**6}),))
     assert len(json.dumps(columns.chunk(0, 2))) < 3000
 
 
@@ -143,8 +143,8 @@ def test_a_case_shows_a_recorded_value_as_it_is(tmp_path: Path) -> None:
 
 
 def test_without_its_dataset_a_case_has_the_names_that_were_expected() -> None:
-    fault = Fault("no_call", expected_index=0, expected="f(a=1)", suites=("call",))
-    found = case_data("base", Graded("a", expected=("f",), faults=(fault,)), None, None, problem="gone")
+    fault = Fault("no_call", expected_index=0, expected="f(a=1)", evaluators=("call",))
+    found = case_data("base", GradeRecord("a", expected=("f",), faults=(fault,)), None, None, problem="gone")
     assert [(one["name"], one["arguments"]) for one in found["expected"]] == [("f", None)]
     assert found["problem"] == "gone"
 
@@ -202,7 +202,7 @@ def test_a_case_is_found_behind_rows_that_have_none(tmp_path: Path, monkeypatch:
     rows = [told[0], *(chat(f"chat{n}") for n in range(300)), "{broken", told[1], told[2]]
     file = write_rows(tmp_path / "t.jsonl", *({"item": one} if wrapped and isinstance(one, dict) else one for one in rows))
     answers = write_rows(tmp_path / "p.jsonl", answer("t2:1", bonn()))
-    run = grade_file(str(file), [str(answers)], Settings(), out=str(tmp_path), name="r", how=How(on_bad=lambda bad: None))
+    run = grade_file(str(file), [str(answers)], Settings(), out=str(tmp_path), name="r", how=GradeOptions(on_bad=lambda bad: None))
     cases = CasesOfRun(run.folder, run.info)
     assert cases.problem == ""
     monkeypatch.setattr(CasesOfRun, "_opened", lambda self: pytest.fail("the whole file was read"))

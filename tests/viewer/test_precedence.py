@@ -4,15 +4,15 @@ from threading import Event, Thread
 
 import pytest
 
-from callmark.viewer.precedence import Precedence
+from callmark.viewer.priority_gate import PriorityGate
 
 
 def test_nobody_waits_for_nothing() -> None:
-    Precedence().give_way()
+    PriorityGate().give_way()
 
 
 def test_what_can_wait_goes_on_when_everything_else_is_done() -> None:
-    precedence, gone_on = Precedence(), Event()
+    precedence, gone_on = PriorityGate(), Event()
 
     def count() -> None:
         precedence.give_way()
@@ -27,7 +27,7 @@ def test_what_can_wait_goes_on_when_everything_else_is_done() -> None:
 
 
 def test_what_fails_is_not_waited_for() -> None:
-    precedence = Precedence()
+    precedence = PriorityGate()
     with pytest.raises(ValueError, match="no"), precedence:
         raise ValueError("no")
     precedence.give_way()

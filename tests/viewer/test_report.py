@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from callmark.errors import BadInput
-from callmark.running.comparing import compared
-from callmark.running.runs import Run
+from callmark.runs.compare import compared
+from callmark.runs.run import Run
+from callmark.viewer.bounded_heap import BoundedHeap
 from callmark.viewer.bundle import around_data, page_files, script
 from callmark.viewer.report import write_report
-from callmark.viewer.worst import Worst
 from tests.graded_runs import make_run, some
 from tests.rows import call, user
 from tests.viewer.graded import answer, case, graded, talks
@@ -235,7 +235,7 @@ def test_a_grade_that_cannot_be_read_leaves_no_half_report(tmp_path: Path) -> No
 
 
 def test_only_what_is_worse_takes_a_place() -> None:
-    kept = Worst(30)
+    kept = BoundedHeap(30)
     for key, score in [("a", 1.0), ("b", 0.5), ("c", 1.0), ("d", 0.5), ("e", 0.0), ("f", 0.5)]:
         assert kept.wants(score) is (key != "f")
         kept.add(key, score, b"0123456789")

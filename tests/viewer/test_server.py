@@ -17,14 +17,14 @@ import uvicorn
 
 from callmark.analysis.summary import summarise
 from callmark.errors import BadInput
-from callmark.grading.grader import Graded
-from callmark.running.folder import RunFolder
-from callmark.running.runs import Run, keep_summary
+from callmark.grading.grader import GradeRecord
+from callmark.runs.run import Run, keep_summary
+from callmark.runs.store import RunFolder
 from callmark.types import Fault
 from callmark.viewer import folder_of_runs
 from callmark.viewer.folder_of_runs import FolderOfRuns
 from callmark.viewer.opened_run import OpenedRun
-from callmark.viewer.precedence import Precedence
+from callmark.viewer.priority_gate import PriorityGate
 from callmark.viewer.server import HOST, POLICY, application, listen, new_token
 from tests.graded_runs import make_run, some
 from tests.rows import call
@@ -335,14 +335,14 @@ def test_grades_that_cannot_be_read_are_told(tmp_path: Path) -> None:
 
 
 def test_grades_that_make_no_sense_keep_nobody_waiting(tmp_path: Path) -> None:
-    odd = Graded("a", expected=("f",), metrics={"call.score": 0.0, "call.pass": 0.0}, faults=(Fault("no_call", expected_index=-9),))
+    odd = GradeRecord("a", expected=("f",), metrics={"call.score": 0.0, "call.pass": 0.0}, faults=(Fault("no_call", expected_index=-9),))
     make_run(tmp_path / "a", [odd])
     with viewing(tmp_path) as viewer:
         status, _, body = viewer.ask("/api/run?name=a")
         assert (status, "line 1 has a fault" in json.loads(body)["error"]) == (400, True)
 
 
-def kept(folder: Path, grades: list[Graded], *, of: list[Graded] | None = None) -> Path:
+def kept(folder: Path, grades: list[GradeRecord], *, of: list[GradeRecord] | None = None) -> Path:
     """A run whose numbers were kept: its own, or those of other grades."""
     run = Run(make_run(folder, grades))
     keep_summary(run.folder, run.info, summarise(grades if of is None else of))
@@ -351,7 +351,7 @@ def kept(folder: Path, grades: list[Graded], *, of: list[Graded] | None = None) 
 
 def test_numbers_that_were_kept_are_told_before_anything_is_counted(tmp_path: Path) -> None:
     path = kept(tmp_path / "large", some(4500, of=6000))
-    precedence = Precedence()
+    precedence = PriorityGate()
     with precedence:
         run = OpenedRun("large", str(path), precedence)
         found = run.run_data()
@@ -449,7 +449,7 @@ def test_a_run_in_progress_is_followed(tmp_path: Path, running: Run) -> None:
 
 
 def test_nobody_is_kept_from_writing_and_nothing_is_written(tmp_path: Path, running: Run) -> None:
-    from callmark.running.journal import Journal
+    from callmark.runs.journal import Journal
 
     with Journal(running.folder.file("predictions.jsonl")), viewing(tmp_path / "runs") as viewer:
         before = {path: path.stat().st_mtime_ns for path in sorted(tmp_path.rglob("*"))}
@@ -469,7 +469,7 @@ def test_an_error_that_was_answered_when_the_run_went_on_is_none(tmp_path: Path,
 
 
 def test_when_it_is_graded_the_grades_count(tmp_path: Path, running: Run) -> None:
-    from callmark.running.graded_run import grade_again
+    from callmark.runs.grade_run import grade_again
 
     with viewing(tmp_path / "runs") as viewer:
         assert viewer.get("run", name="base")["status"] == "running"

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from callmark.grading.grader import Graded
+from callmark.grading.grader import GradeRecord
 
 NO_CALL = "(no call)"
 NO_NAME = "(no name)"  # of a call that is too broken to have one
@@ -71,7 +71,7 @@ class BreakdownTally:
         self._positions: dict[int, _Sums] = {}
         self._lengths: dict[int, _Sums] = {}
 
-    def add(self, grade: Graded) -> None:
+    def add(self, grade: GradeRecord) -> None:
         """Count one grade; an error is left out."""
         if grade.error:
             return
@@ -115,7 +115,7 @@ class ScoreTally:
     def __init__(self) -> None:
         self._counts: Counter[float] = Counter()
 
-    def add(self, grade: Graded) -> None:
+    def add(self, grade: GradeRecord) -> None:
         """Count one grade; an error, and a grade that has no such metric, is left out."""
         score = grade.metrics.get("call.score")
         if score is not None:

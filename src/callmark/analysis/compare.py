@@ -21,7 +21,7 @@ from callmark.analysis.breakdowns import NO_CALL
 from callmark.analysis.differences import LEVEL, difference, holm, needed, sign_flip
 from callmark.analysis.intervals import Clusters
 from callmark.errors import BadInput
-from callmark.grading.grader import Graded
+from callmark.grading.grader import GradeRecord
 from callmark.types import FaultKind
 from callmark.wording import counted as number_of
 
@@ -113,12 +113,12 @@ class _Trial(Struct, frozen=True, gc=False):
 class _Run:
     """The cases of a run by their ids: the scored trials of each, () where all are errors, and the conversation it was cut from."""
 
-    def __init__(self, grades: Iterable[Graded], counted: Collection[str]) -> None:
+    def __init__(self, grades: Iterable[GradeRecord], counted: Collection[str]) -> None:
         self.cases: dict[str, tuple[_Trial, ...]] = {}
         self.conversations: dict[str, str] = {}
         self.metrics: dict[str, None] = {}  # that any of the grades has
         self.shapes: dict[tuple[str, ...], tuple[str, ...]] = {}  # the metrics that grades have together
-        suites = frozenset(counted)
+        evaluators = frozenset(counted)
         trials: dict[_Trial, _Trial] = {}  # most are like another, and then they are kept once
         names: dict[str, str] = {}
         for grade in grades:
@@ -129,22 +129,22 @@ class _Run:
             shape = tuple(grade.metrics)
             if shape not in self.shapes:
                 self.metrics.update(dict.fromkeys(shape))
-            trial = _kept(grade, self.shapes.setdefault(shape, shape), suites)
+            trial = _kept(grade, self.shapes.setdefault(shape, shape), evaluators)
             self.cases[grade.case] = (*others, trials.setdefault(trial, trial))
             if grade.conversation is not None:
                 self.conversations[grade.case] = names.setdefault(grade.conversation, grade.conversation)
 
 
 def compare(
-    first: Iterable[Graded], second: Iterable[Graded], *, headline: str = "call.score", counted: Collection[str] = ()
+    first: Iterable[GradeRecord], second: Iterable[GradeRecord], *, headline: str = "call.score", counted: Collection[str] = ()
 ) -> Comparison:
-    """The second run against the first. With `counted`, only faults that one of these suites counts are told."""
+    """The second run against the first. With `counted`, only faults that one of these evaluators counts are told."""
     ((_, found),) = compare_all([("the first run", first), ("the second run", second)], headline=headline, counted=counted)
     return found
 
 
 def compare_all(
-    runs: Sequence[tuple[str, Iterable[Graded]]], *, headline: str = "call.score", counted: Collection[str] = ()
+    runs: Sequence[tuple[str, Iterable[GradeRecord]]], *, headline: str = "call.score", counted: Collection[str] = ()
 ) -> list[tuple[str, Comparison]]:
     """Each run against the first, with its name, in their order. Fewer than two raise `BadInput`."""
     if len(runs) < 2:
@@ -155,8 +155,8 @@ def compare_all(
     return [(other, each) for (other, _), each in zip(runs[1:], _adjusted(found), strict=True)]
 
 
-def _kept(grade: Graded, metrics: tuple[str, ...], counted: Set[str]) -> _Trial:
-    told = [fault for fault in grade.faults if not counted or not counted.isdisjoint(fault.suites)]
+def _kept(grade: GradeRecord, metrics: tuple[str, ...], counted: Set[str]) -> _Trial:
+    told = [fault for fault in grade.faults if not counted or not counted.isdisjoint(fault.evaluators)]
     earned = {fault.expected_index: 0.5 if fault.argument is not None else 0.0 for fault in told}
     return _Trial(
         grade.trial,
@@ -221,7 +221,7 @@ def _compare(first: _Run, second: _Run, names: tuple[str, str], headline: str) -
             "Runs are compared on the cases that they share: grade both on the same dataset.",
         )
     if not pairs.metrics:
-        raise BadInput(f"{names[0]} and {names[1]} have no metric in common", "Grade both by the same suites.")
+        raise BadInput(f"{names[0]} and {names[1]} have no metric in common", "Grade both by the same evaluators.")
     measured = ((name, _metric(pairs, name)) for name in pairs.metrics)
     metrics = {name: found for name, found in measured if found is not None}
     right = pairs.right(headline)

@@ -1,6 +1,6 @@
 """Which tool was called instead of which, and whether there were too many calls or too few.
 
-A scored case is counted once, an error never, so the cells add up to the scored cases. No grades give no cell. Where nothing but the suite
+A scored case is counted once, an error never, so the cells add up to the scored cases. No grades give no cell. Where nothing but the evaluator
 `process` is told, as of scenarios, functions on its ignore list count on neither side, and a name in another case is the same.
 """
 
@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from callmark.analysis.breakdowns import MOST_NAMES, NO_CALL, NO_NAME, OTHERS, bounded
 from callmark.analysis.by_process import ByProcess, by_process
-from callmark.grading.grader import Graded
-from callmark.grading.process import IGNORED, ProcessSuite
+from callmark.grading.evaluators.process import IGNORED, ProcessEvaluator
+from callmark.grading.grader import GradeRecord
 from callmark.types import Fault
 
 UNKNOWN_TOOL = "(unknown tool)"
@@ -55,7 +55,7 @@ class Confusion(Struct, frozen=True):
 
 
 class ConfusionTally:
-    """Takes grades one by one; `counted` are the suites that are told, `ignore` is the list of `process`.
+    """Takes grades one by one; `counted` are the evaluators that are told, `ignore` is the list of `process`.
 
     A case is in the cell of its first expected call that is wrong as a whole (another tool, none, or one that cannot be read); where
     there is none, in that of its first expected call, which then was made. So wrong arguments, extra calls and malformed calls of the
@@ -67,13 +67,13 @@ class ConfusionTally:
     """
 
     def __init__(self, *, counted: Collection[str] = (), ignore: tuple[str, ...] = IGNORED) -> None:
-        self._process = ProcessSuite(ignore) if set(counted) == {"process"} else None
+        self._process = ProcessEvaluator(ignore) if set(counted) == {"process"} else None
         self._rows: set[str] = set()
         self._cells: Counter[tuple[str, str]] = Counter()
         self._more = self._fewer = self._too_many = self._too_few = 0
         self._none_due = self._called_anyway = self._due = self._called_nothing = 0
 
-    def add(self, grade: Graded) -> None:
+    def add(self, grade: GradeRecord) -> None:
         """Count one grade; an error is left out."""
         if grade.error:
             return
@@ -122,7 +122,7 @@ class ConfusionTally:
             self._called_anyway += bool(made)
 
 
-def _cell(grade: Graded) -> tuple[str, str]:
+def _cell(grade: GradeRecord) -> tuple[str, str]:
     """The row and the column of a scored case."""
     if not grade.expected:
         return NO_CALL, (grade.made[0] or NO_NAME) if grade.made else NO_CALL
@@ -137,7 +137,7 @@ def _cell(grade: Graded) -> tuple[str, str]:
     return expected, NO_CALL if fault.actual_index is None else grade.made[fault.actual_index] or NO_NAME
 
 
-def _process_cell(grade: Graded, seen: ByProcess) -> tuple[str, str]:
+def _process_cell(grade: GradeRecord, seen: ByProcess) -> tuple[str, str]:
     """The same as `process` sees it: what it leaves unpaired stands one against one in order, after the malformed calls, as faults do. What
     is no more than extra by `exact` has its name, known or not.
     """

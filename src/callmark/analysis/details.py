@@ -13,8 +13,8 @@ from callmark.analysis.confusion import Confusion, ConfusionTally
 from callmark.analysis.functions import FunctionTable, FunctionTally
 from callmark.analysis.readings import Reading, readings
 from callmark.analysis.trials import Trials, TrialTally
-from callmark.grading.grader import Graded
-from callmark.grading.process import IGNORED
+from callmark.grading.evaluators.process import IGNORED
+from callmark.grading.grader import GradeRecord
 
 
 class Details(Struct, frozen=True):
@@ -32,7 +32,7 @@ class Details(Struct, frozen=True):
 
 
 class DetailTally:
-    """Takes the grades one by one, errors too. A case has passed where the suite `call` says so; of scenarios, where `process` does, whose
+    """Takes the grades one by one, errors too. A case has passed where the evaluator `call` says so; of scenarios, where `process` does, whose
     list of functions to leave out is `ignore`.
     """
 
@@ -44,7 +44,7 @@ class DetailTally:
         self._trials = TrialTally("process.reliability" if set(counted) == {"process"} else "call.pass")
         self._recorded = TrialTally("recorded.reward")
 
-    def add(self, grade: Graded) -> None:
+    def add(self, grade: GradeRecord) -> None:
         """Count one grade; an error is in nothing but the count of cases that have no trial."""
         self._trials.add(grade)
         self._recorded.add(grade)

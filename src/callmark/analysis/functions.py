@@ -1,6 +1,6 @@
 """How each function fares: how often it was expected, made and paired, and which of its arguments go wrong, with examples.
 
-By the pairing that the faults go by: names with case, arguments by `exact`. Where nothing but the suite `process` is told, as of scenarios,
+By the pairing that the faults go by: names with case, arguments by `exact`. Where nothing but the evaluator `process` is told, as of scenarios,
 by that (docs/metrics.md, 8): names in any case, arguments by `similar`, functions on its ignore list in neither table. Errors are in none
 of it; no grades give empty tables.
 """
@@ -13,8 +13,8 @@ from msgspec import Struct
 from callmark.analysis.breakdowns import MOST_NAMES, NO_NAME, OTHERS, bounded
 from callmark.analysis.by_process import by_process
 from callmark.calls.strict import dump
-from callmark.grading.grader import Graded
-from callmark.grading.process import IGNORED, ProcessSuite
+from callmark.grading.evaluators.process import IGNORED, ProcessEvaluator
+from callmark.grading.grader import GradeRecord
 from callmark.types import Fault, FaultKind
 
 LONGEST_VALUE = 200  # characters of a value in an example
@@ -47,7 +47,7 @@ class ArgumentExample(Struct, frozen=True):
 
 
 class ArgumentSummary(Struct, frozen=True):
-    """How often an argument of a function was wrong, in all and in which way; of wrong values how many were invented or taken from
+    """How often an argument of a function was wrong, in all and in which way; of wrong values how many were hallucinated or taken from
     elsewhere; an example of each way.
     """
 
@@ -59,7 +59,7 @@ class ArgumentSummary(Struct, frozen=True):
     unknown: int
     wrong_type: int
     wrong_value: int
-    invented: int
+    hallucinated: int
     elsewhere: int
     examples: list[ArgumentExample]
 
@@ -72,7 +72,7 @@ class FunctionTable(Struct, frozen=True):
 
 
 class FunctionTally:
-    """Takes grades one by one. With `counted`, only faults that one of these suites counts are told; `ignore` is the list of `process`.
+    """Takes grades one by one. With `counted`, only faults that one of these evaluators counts are told; `ignore` is the list of `process`.
 
     The first 10,000 functions are told apart, the others are under "…"; likewise 10,000 arguments, further ones under "…" of their
     function. Where an alternative counted, its calls are the expected ones. Where case does not count, a name is spelled as it was first.
@@ -80,12 +80,12 @@ class FunctionTally:
 
     def __init__(self, *, counted: Collection[str] = (), ignore: tuple[str, ...] = IGNORED) -> None:
         self._counted = frozenset(counted)
-        self._process = ProcessSuite(ignore) if self._counted == {"process"} else None
+        self._process = ProcessEvaluator(ignore) if self._counted == {"process"} else None
         self._functions: dict[str, list[int]] = {}
         self._spelled: dict[str, str] = {}
         self._arguments: dict[tuple[str, str], _Wrong] = {}
 
-    def add(self, grade: Graded) -> None:
+    def add(self, grade: GradeRecord) -> None:
         """Count one grade; an error is left out."""
         if grade.error:
             return
@@ -99,7 +99,7 @@ class FunctionTally:
             counts[_PAIRED] += 1
             counts[_RIGHT] += right
         for fault in grade.faults:
-            if fault.argument is not None and (not self._counted or not self._counted.isdisjoint(fault.suites)):
+            if fault.argument is not None and (not self._counted or not self._counted.isdisjoint(fault.evaluators)):
                 self._add_argument(grade, fault, fault.argument)
 
     def table(self) -> FunctionTable:
@@ -111,7 +111,7 @@ class FunctionTally:
             sorted(arguments, key=lambda one: (-one.count, one.function, one.argument)),
         )
 
-    def _calls(self, grade: Graded) -> tuple[Sequence[str], Sequence[str], Sequence[tuple[int, int, bool]]]:
+    def _calls(self, grade: GradeRecord) -> tuple[Sequence[str], Sequence[str], Sequence[tuple[int, int, bool]]]:
         """The names that were expected and made, and the pairs."""
         if self._process is None:
             return grade.expected, grade.made, grade.pairs
@@ -132,7 +132,7 @@ class FunctionTally:
         counts = self._functions.get(name)
         return self._functions.setdefault(self._key(name), [0, 0, 0, 0]) if counts is None else counts
 
-    def _add_argument(self, grade: Graded, fault: Fault, argument: str) -> None:
+    def _add_argument(self, grade: GradeRecord, fault: Fault, argument: str) -> None:
         function = grade.expected[fault.expected_index] if fault.expected_index is not None else ""
         if self._process and self._process.ignores(function):
             return
@@ -148,12 +148,12 @@ class FunctionTally:
 class _Wrong:
     """The ways in which one argument was wrong."""
 
-    __slots__ = ("counts", "elsewhere", "examples", "invented")
+    __slots__ = ("counts", "elsewhere", "examples", "hallucinated")
 
     def __init__(self) -> None:
         self.counts: dict[FaultKind, int] = {}
         self.examples: list[ArgumentExample] = []
-        self.invented = self.elsewhere = 0
+        self.hallucinated = self.elsewhere = 0
 
     def add(self, case: str, fault: Fault) -> None:
         kind = fault.kind
@@ -164,7 +164,7 @@ class _Wrong:
             self.examples.append(ArgumentExample(kind, case, expected, actual))
         self.counts[kind] += 1
         if kind == "wrong_value":
-            self.invented += fault.origin == "invented"
+            self.hallucinated += fault.origin == "hallucinated"
             self.elsewhere += fault.origin == "elsewhere"
 
     def summary(self, function: str, argument: str) -> ArgumentSummary:
@@ -177,7 +177,7 @@ class _Wrong:
             self.counts.get("unknown_argument", 0),
             self.counts.get("wrong_type", 0),
             self.counts.get("wrong_value", 0),
-            self.invented,
+            self.hallucinated,
             self.elsewhere,
             sorted(self.examples, key=lambda example: -self.counts[example.kind]),
         )

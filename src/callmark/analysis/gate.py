@@ -14,7 +14,7 @@ from msgspec import Struct
 from callmark.analysis.compare import Comparison
 from callmark.analysis.summary import Summary
 from callmark.errors import BadInput
-from callmark.grading.suites import KNOWN
+from callmark.grading.evaluator import KNOWN
 from callmark.wording import counted, nearest
 
 _EPSILON = 1e-9  # that rounding may cost: .9 is met by nine tenths
@@ -56,7 +56,7 @@ def check(gate: Gate, metrics: Collection[str]) -> None:
 
 
 def _check_bound(given: str, name: str, bound: float, *, drop: bool) -> None:
-    """Refuse a bound that is always or never met: it was meant to be another, 90 for .9. A suite of one's own may go beyond 1."""
+    """Refuse a bound that is always or never met: it was meant to be another, 90 for .9. An evaluator of one's own may go beyond 1."""
     if not isfinite(bound):
         raise BadInput(f"{given}: a number was expected")
     if drop and bound < 0:

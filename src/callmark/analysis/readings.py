@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from callmark.analysis.breakdowns import OTHERS, Part
 from callmark.analysis.functions import ArgumentSummary, FunctionSummary, FunctionTable
-from callmark.grading.schema import BANDS, READINGS, band
+from callmark.grading.evaluators.schema import BANDS, READINGS, band
 from callmark.wording import counted
 
 HIGH, LOW = BANDS[0][0], BANDS[1][0]  # the least of excellent, and of good

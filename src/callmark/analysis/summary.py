@@ -13,9 +13,9 @@ from callmark.analysis.breakdowns import NO_CALL, bounded, percentiles
 from callmark.analysis.clusters import Cluster, ClusterTally
 from callmark.analysis.details import Details, DetailTally
 from callmark.analysis.intervals import bootstrap, wilson
-from callmark.grading.grader import Graded
-from callmark.grading.process import IGNORED, ProcessSuite
-from callmark.types import Fault, FaultKind, Spent
+from callmark.grading.evaluators.process import IGNORED, ProcessEvaluator
+from callmark.grading.grader import GradeRecord
+from callmark.types import Fault, FaultKind, Usage
 
 RATES = frozenset(
     {
@@ -42,11 +42,11 @@ class Estimate(Struct, frozen=True):
 
 
 class Example(Struct, frozen=True):
-    """One thing that a kind of fault happened to, how often, and of wrong values how many were invented or taken from elsewhere."""
+    """One thing that a kind of fault happened to, how often, and of wrong values how many were hallucinated or taken from elsewhere."""
 
     what: str
     count: int
-    invented: int = 0
+    hallucinated: int = 0
     elsewhere: int = 0
 
 
@@ -66,7 +66,7 @@ class ToolSummary(Struct, frozen=True):
     score: float
 
 
-class Usage(Struct, frozen=True):
+class UsageSummary(Struct, frozen=True):
     """What the answers took, where that was measured: of how many, seconds in the middle and at the slow end, tokens and cost in total."""
 
     n: int
@@ -95,7 +95,7 @@ class Summary(Struct, frozen=True):
     tools: list[ToolSummary]
     notes: dict[str, int]
     error_texts: dict[str, int]
-    usage: Usage | None = None
+    usage: UsageSummary | None = None
     details: Details | None = None
     endings: dict[str, int] = {}
     turns: float | None = None
@@ -103,7 +103,7 @@ class Summary(Struct, frozen=True):
 
 
 class Tally:
-    """Takes grades one by one. With `counted`, only faults that one of these suites counts are told; `detailed` asks for the details, in
+    """Takes grades one by one. With `counted`, only faults that one of these evaluators counts are told; `detailed` asks for the details, in
     which the functions that `process` ignores, `ignore`, are left out where it alone is told.
     """
 
@@ -123,16 +123,16 @@ class Tally:
         self._seconds: Counter[float] = Counter()  # with three digits that count, so that there are not many
         self._input_tokens = self._output_tokens = self._asked_again = 0
         self._cost: float | None = None
-        self._ignores = ProcessSuite(ignore).ignores
+        self._ignores = ProcessEvaluator(ignore).ignores
         self._details = DetailTally(counted=counted, ignore=ignore) if detailed else None
 
-    def add(self, grade: Graded) -> None:
+    def add(self, grade: GradeRecord) -> None:
         """Count one grade. Those of one case, its trials, stand together."""
         if grade.case != self._last_case:
             self._last_case = grade.case
             self._cases += 1
-        if grade.spent is not None:
-            self._add_spent(grade.spent)
+        if grade.usage is not None:
+            self._add_spent(grade.usage)
         if self._details is not None:
             self._details.add(grade)
         if grade.error:
@@ -147,7 +147,7 @@ class Tally:
         if grade.turns is not None:
             self._turns = [self._turns[0] + 1, self._turns[1] + grade.turns]
         if grade.faults:
-            told = [fault for fault in grade.faults if not self._counted or not self._counted.isdisjoint(fault.suites)]
+            told = [fault for fault in grade.faults if not self._counted or not self._counted.isdisjoint(fault.evaluators)]
             for fault in told:
                 self._add_fault(fault, grade)
             self._add_tools(grade, told)
@@ -198,26 +198,26 @@ class Tally:
         means = {name: found.mean for name, found in metrics.items()}
         return self._details.details(means, graded=self._scored + self._errors, errors=self._errors, malformed=malformed)
 
-    def _add_spent(self, spent: Spent) -> None:
-        self._seconds[float(f"{spent.seconds:.3g}")] += 1
-        self._input_tokens += spent.input_tokens
-        self._output_tokens += spent.output_tokens
-        if spent.cost is not None:
-            self._cost = spent.cost + (self._cost or 0.0)
-        self._asked_again += spent.attempts - 1
+    def _add_spent(self, usage: Usage) -> None:
+        self._seconds[float(f"{usage.seconds:.3g}")] += 1
+        self._input_tokens += usage.input_tokens
+        self._output_tokens += usage.output_tokens
+        if usage.cost is not None:
+            self._cost = usage.cost + (self._cost or 0.0)
+        self._asked_again += usage.attempts - 1
 
-    def _usage(self) -> Usage | None:
+    def _usage(self) -> UsageSummary | None:
         if not self._seconds:
             return None
         found = percentiles(self._seconds, (50, 95))
         number = self._seconds.total()
-        return Usage(number, found["p50"], found["p95"], self._input_tokens, self._output_tokens, self._cost, self._asked_again)
+        return UsageSummary(number, found["p50"], found["p95"], self._input_tokens, self._output_tokens, self._cost, self._asked_again)
 
-    def _add_metrics(self, grade: Graded) -> None:
+    def _add_metrics(self, grade: GradeRecord) -> None:
         name = grade.conversation if grade.conversation is not None else f"\0{grade.case}"
         self._clusters.add(name, tuple(grade.metrics), (*grade.metrics.values(), 1.0))
 
-    def _add_tools(self, grade: Graded, faults: Sequence[Fault]) -> None:
+    def _add_tools(self, grade: GradeRecord, faults: Sequence[Fault]) -> None:
         """Each expected call: nothing for one that is wrong as a whole, half where arguments are."""
         earned = {fault.expected_index: 0.5 if fault.argument is not None else 0.0 for fault in faults}
         for index, name in enumerate(grade.expected):
@@ -234,7 +234,7 @@ class Tally:
             known[0] += credit
             known[1] += 1
 
-    def _add_fault(self, fault: Fault, grade: Graded) -> None:
+    def _add_fault(self, fault: Fault, grade: GradeRecord) -> None:
         expected = grade.expected[fault.expected_index] if fault.expected_index is not None else None
         made = grade.made[fault.actual_index] if fault.actual_index is not None else None
         kind = fault.kind
@@ -258,7 +258,7 @@ class Tally:
             self._origins[kind, what, fault.origin] += 1
 
     def _example(self, kind: FaultKind, what: str, count: int) -> Example:
-        return Example(what, count, self._origins[kind, what, "invented"], self._origins[kind, what, "elsewhere"])
+        return Example(what, count, self._origins[kind, what, "hallucinated"], self._origins[kind, what, "elsewhere"])
 
 
 def _estimate(name: str, clusters: Mapping[Cluster, int], intervals: Collection[str] | None) -> Estimate:
@@ -277,13 +277,13 @@ def _estimate(name: str, clusters: Mapping[Cluster, int], intervals: Collection[
 
 
 def _in_order(shapes: Iterable[tuple[str, ...]]) -> list[str]:
-    """The metrics of all grades, those of a suite together, in the order in which they come."""
+    """The metrics of all grades, those of an evaluator together, in the order in which they come."""
     names = dict.fromkeys(name for shape in shapes for name in shape)
-    suites = list(dict.fromkeys(name.partition(".")[0] for name in names))
-    return sorted(names, key=lambda name: suites.index(name.partition(".")[0]))
+    evaluators = list(dict.fromkeys(name.partition(".")[0] for name in names))
+    return sorted(names, key=lambda name: evaluators.index(name.partition(".")[0]))
 
 
-def summarise(grades: Iterable[Graded]) -> Summary:
+def summarise(grades: Iterable[GradeRecord]) -> Summary:
     """What these grades come to, in detail."""
     tally = Tally(detailed=True)
     for grade in grades:

@@ -11,7 +11,7 @@ from math import comb
 from msgspec import Struct
 
 from callmark.errors import BadInput
-from callmark.grading.grader import Graded
+from callmark.grading.grader import GradeRecord
 from callmark.wording import nearest
 
 
@@ -49,9 +49,9 @@ class Trials(Struct, frozen=True):
     over_groups: Consistency
 
 
-def trials(grades: Iterable[Graded], *, passed: str = "call.pass") -> Trials:
+def trials(grades: Iterable[GradeRecord], *, passed: str = "call.pass") -> Trials:
     """What these trials give, in any order. A trial passes where that metric is 1; a grade that does not have it raises `BadInput`."""
-    cases: dict[str, dict[int, Graded]] = {}
+    cases: dict[str, dict[int, GradeRecord]] = {}
     for grade in grades:
         if not grade.error and passed not in grade.metrics:
             raise BadInput(f"no metric called {passed!r} in the grade of case {grade.case!r}{nearest(passed, grade.metrics)}")
@@ -77,7 +77,7 @@ class TrialTally:
         self._group: str | None = None
         self._n = self._c = 0
 
-    def add(self, grade: Graded) -> None:
+    def add(self, grade: GradeRecord) -> None:
         """Count one grade, errors too."""
         if grade.case != self._case:
             self._end()

@@ -84,7 +84,7 @@ def compare(
     expected: Mapping[str, Any], actual: Mapping[str, Any], *, rule: Rule = "exact", parameters: Mapping[str, Any] | None = None
 ) -> Comparison:
     """Two argument objects, less what equals being left out. An optional argument that was not given counts on neither side."""
-    if plainly_agree(expected, actual, parameters):
+    if fast_equal(expected, actual, parameters):
         return _all_agree(len(expected))
     if parameters:
         expected, actual = without_defaults(expected, parameters, patterns=True), without_defaults(actual, parameters)
@@ -117,7 +117,7 @@ def by_similar(found: Comparison, expected: Mapping[str, Any], actual: Mapping[s
     return Comparison(agree, found.expected, found.made, found.named, found.missing, found.extra, differ)
 
 
-def plainly_agree(expected: Mapping[str, Any], actual: Mapping[str, Any], parameters: Mapping[str, Any] | None) -> bool:
+def fast_equal(expected: Mapping[str, Any], actual: Mapping[str, Any], parameters: Mapping[str, Any] | None) -> bool:
     """Whether all arguments agree by every rule and all count, told at a glance: Python finds them equal, there is no matcher, no true
     that is a 1 and nothing that equals being left out. False says nothing.
     """
@@ -164,7 +164,7 @@ def pair(
         if not same or wanted.malformed or made.malformed:
             return _NOT_ONE
         schema = parameters(wanted.name) if parameters is not no_schema else None
-        if plainly_agree(wanted.arguments, made.arguments, schema):
+        if fast_equal(wanted.arguments, made.arguments, schema):
             return _one_right(len(wanted.arguments))
         return Pairing((Pair(0, 0, compare(wanted.arguments, made.arguments, rule=rule, parameters=schema)),), (), ())
     if not actual:

@@ -1,7 +1,7 @@
 """Where a value came from (docs/metrics.md, section 12).
 
 Every string and number in a call's arguments is looked for in what stood before it: user, system and developer messages and
-tool results, not what the assistant said. What is found nowhere is invented.
+tool results, not what the assistant said. What is found nowhere is hallucinated.
 
 Found means: as text, case-folded, white space collapsed, bounded by non-letters and non-digits; a number in any JSON spelling; a
 date in any form that `dates` knows. In a string of six words or more only the words with a digit need a source. Booleans, null,
@@ -42,7 +42,7 @@ _BETWEEN = "\0"  # keeps the strings of a result apart, so that no value is foun
 
 
 class Origin(Struct, frozen=True):
-    """One value of one call and the index of the message it was found in; None: it is invented."""
+    """One value of one call and the index of the message it was found in; None: it is hallucinated."""
 
     message: int
     call: int

@@ -17,8 +17,8 @@ def command(runs: tuple[str, ...], common: bool, as_json: bool) -> None:
     """
     from callmark.reporting.compare_view import show_comparisons
     from callmark.reporting.terminal import console
-    from callmark.running.comparing import compared
-    from callmark.running.runs import Run
+    from callmark.runs.compare import compared
+    from callmark.runs.run import Run
 
     found = compared([Run(path) for path in runs], common=common)
     if as_json:

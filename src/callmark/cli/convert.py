@@ -29,7 +29,7 @@ def command(file: str, out: str, target: str, as_json: bool, reading: ReadingOpt
     """
     from callmark.formats import Output
     from callmark.formats.converting import Conversion
-    from callmark.formats.sniffing import dialect_called
+    from callmark.formats.detect import dialect_called
 
     dialect = dialect_called(target)
     if dialect.recorded:

@@ -22,7 +22,7 @@ class Demo(NamedTuple):
     runs: int
 
 
-STORE = "mcp:{python} -m callmark.demo.retail"
+STORE = "mcp:{python} -m callmark.worlds.retail"
 ASK = (
     "Ask three models. These are imitations that make mistakes of known kinds at known rates; a real one is asked likewise.",
     "run {folder}/eval.jsonl -o {folder}/runs --model scripted:hasty --model scripted:forgetful --model scripted:perfect",
@@ -88,7 +88,7 @@ DEMOS = {
             ),
             (
                 "Simulated users talk to two chatbots, which call a real tool server. Both are rule-based, and one is sloppy on purpose.",
-                "simulate {folder}/scenarios.jsonl --agent careful --agent sloppy --tools 'mcp:{python} -m callmark.demo.helpdesk' "
+                "simulate {folder}/scenarios.jsonl --agent careful --agent sloppy --tools 'mcp:{python} -m callmark.worlds.helpdesk' "
                 "--system {folder}/workflow.md --config {folder}/callmark.toml --trials 3 -o {folder}/runs",
             ),
             ("Look at it: every conversation, what was called and what went wrong.", "report {runs} -o {folder}/chatbot.html"),
@@ -123,7 +123,7 @@ def command(which: str, out: str) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in demo.files:
-            (folder / Path(name).name).write_bytes((files("callmark.demo") / name).read_bytes())
+            (folder / Path(name).name).write_bytes((files("callmark.worlds") / name).read_bytes())
     except OSError as error:
         raise BadInput(f"{out} cannot be written: {error.strerror}") from None
     data = next(str(path) for path in _data_folders(folder) if not path.exists())

@@ -9,7 +9,7 @@ from callmark.cli.reading import ReadingOptions, reading_options, refuse_rejects
 from callmark.errors import BadInput
 
 if TYPE_CHECKING:
-    from callmark.running.export_results import Form
+    from callmark.runs.export_results import Form
 
 
 @click.group(name="export", short_help="Write what others take: the grader, a batch of requests, a run's results or notebooks.")
@@ -27,7 +27,7 @@ def command() -> None:
 @command.command(short_help="A grader in one Python file, for services that run one; it needs nothing but Python.")
 @click.option("-o", "--out", metavar="OUT", required=True, help="Where the program goes; - is standard output.")
 def grader(out: str) -> None:
-    """Write the suite `call` as one self-contained file: `grade(sample, item)`, nothing imported but the standard library. It gives
+    """Write the evaluator `call` as one self-contained file: `grade(sample, item)`, nothing imported but the standard library. It gives
     the same score as callmark on every item; an item that uses $regex is refused by name.
 
     \b
@@ -70,7 +70,7 @@ def batch(cases: str, out: str, word: str, limit: int | None, config: str | None
     from callmark.models.prompts import check_params
     from callmark.models.specs import read_spec
     from callmark.reporting.safety import safe
-    from callmark.running.batch import batch_lines
+    from callmark.runs.batch import batch_lines
 
     refuse_rejects_alone(reading)
     refuse_same_file(file=cases, out=out, rejects=reading.rejects)
@@ -101,8 +101,8 @@ def results(run: str, form: "Form", out: str | None) -> None:
     callmark export results runs/base --to parquet -o base.parquet
     """
     from callmark.reporting.safety import safe
-    from callmark.running.export_results import export_results
-    from callmark.running.runs import Run
+    from callmark.runs.export_results import export_results
+    from callmark.runs.run import Run
     from callmark.wording import counted
 
     found = Run(run)
@@ -127,7 +127,7 @@ def notebook(run: str, out: str) -> None:
     """
     from callmark.reporting.notebooks.writing import write_notebooks
     from callmark.reporting.safety import safe
-    from callmark.running.runs import Run
+    from callmark.runs.run import Run
 
     found = Run(run)
     click.echo(f"{safe(found.label)} → {' and '.join(map(safe, write_notebooks(found, out)))}")

@@ -13,7 +13,7 @@ from callmark.wording import counted
 @click.option("--require", multiple=True, metavar="PATTERN", help="Calls in this order, e.g. 'find_* > get_user(user_id=$result)'.")
 @click.option("--forbid", multiple=True, metavar="PATTERN", help="No calls in this order.")
 @click.option("--consistent", multiple=True, metavar="ARG", help="Every call that gives ARG gives the same value.")
-@click.option("--grounded", is_flag=True, help="No argument value is invented.")
+@click.option("--grounded", is_flag=True, help="No argument value is hallucinated.")
 @click.option("--clean", is_flag=True, help="Lint finds no error in the row.")
 @click.option("--min-calls", type=click.IntRange(min=0), metavar="N", help="At least N calls.")
 @click.option("--max-calls", type=click.IntRange(min=0), metavar="N", help="At most N calls.")
@@ -86,8 +86,8 @@ def command(
         return
     import sys
 
+    from callmark.reporting.filter_view import show_kept
     from callmark.reporting.headline import show_head
-    from callmark.reporting.kept import show_kept
     from callmark.reporting.safety import safe
     from callmark.reporting.terminal import console
 

@@ -9,7 +9,7 @@ from callmark.cli.reading import say
 from callmark.errors import BadInput
 
 if TYPE_CHECKING:
-    from callmark.running.runs import Run
+    from callmark.runs.run import Run
 
 NOT_MET = 1  # exit status
 
@@ -55,8 +55,8 @@ def command(
     from callmark.reporting import junit as written
     from callmark.reporting.safety import one_line
     from callmark.reporting.terminal import console
-    from callmark.running.comparing import compared
-    from callmark.running.runs import Run
+    from callmark.runs.compare import compared
+    from callmark.runs.run import Run
 
     found = Run(run)
     if listed:
@@ -106,7 +106,7 @@ def command(
 def _unfinished(run: "Run") -> str:
     """What is left of a run, and how to go on with it; nothing where it is complete."""
     from callmark.reporting.safety import one_line
-    from callmark.running.folder import command_of
+    from callmark.runs.store import command_of
     from callmark.wording import counted
 
     status, asked = run.info.status, run.info.asked

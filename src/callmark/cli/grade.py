@@ -14,7 +14,7 @@ from callmark.cli.reading import PATIENCE, ReadingOptions, reading_options, refu
 from callmark.errors import BadInput
 
 if TYPE_CHECKING:
-    from callmark.grading.suites import Settings
+    from callmark.grading.evaluator import Settings
 
 OUT = "runs"  # the folder that runs go into
 WITH_ERRORS = 3  # exit status
@@ -26,13 +26,13 @@ WITH_ERRORS = 3  # exit status
     "-p", "--predictions", multiple=True, metavar="FILE", help="What the model answered, a row a case, by id or in order. May be repeated."
 )
 @click.option(
-    "--suite",
-    "suites",
+    "--evaluator",
+    "evaluators",
     multiple=True,
     metavar="NAME",
     help="call, schema, process; of conversations state, policy, effort, recorded; or your own as module:name. May be repeated.",
 )
-@click.option("--policy", metavar="FILE", help="Rules for the suite policy, in YAML.")
+@click.option("--policy", metavar="FILE", help="Rules for the evaluator policy, in YAML.")
 @click.option("--parse", type=click.Choice(get_args(Dialect)), help="How calls are written in raw text; auto where a row has nothing else.")
 @click.option("-o", "--out", metavar="DIR", help="The folder that the run goes into; runs if not given.")
 @click.option("--name", metavar="NAME", help="The run's own folder in it; made of the file's name and the time if not given.")
@@ -44,7 +44,7 @@ WITH_ERRORS = 3  # exit status
 def command(
     cases: str,
     predictions: tuple[str, ...],
-    suites: tuple[str, ...],
+    evaluators: tuple[str, ...],
     policy: str | None,
     parse: str | None,
     out: str | None,
@@ -55,32 +55,32 @@ def command(
     as_json: bool,
     reading: ReadingOptions,
 ) -> int:
-    """Grade what a model answered against what was expected, by three suites, with every fault explained; the run goes into a folder.
+    """Grade what a model answered against what was expected, by three evaluators, with every fault explained; the run goes into a folder.
     EVAL: decision points as `expand` makes them, conversations (cut into decision points on the way), or scenarios; simulations that were
     recorded need no predictions. RUN: the folder of a run, which is graded again. Exit status 3: finished, but cases without an answer
     were left out.
 
     \b
     callmark grade eval.jsonl --predictions base.jsonl
-    callmark grade eval.jsonl -p outputs.jsonl --parse hermes --suite call --name base
+    callmark grade eval.jsonl -p outputs.jsonl --parse hermes --evaluator call --name base
     callmark grade runs/base
     """
     from msgspec import structs
 
     from callmark.analysis.summary import SHOWN
     from callmark.config import read_policy, read_settings
-    from callmark.grading.suites import OWN
-    from callmark.running.folder import RunFolder, is_run
-    from callmark.running.graded_run import How, grade_again, grade_file
+    from callmark.grading.evaluator import OWN
+    from callmark.runs.grade_run import GradeOptions, grade_again, grade_file
+    from callmark.runs.store import RunFolder, is_run
 
     refuse_rejects_alone(reading)
     settings = read_settings(config)
-    if suites:
-        settings = structs.replace(settings, suites=suites)
+    if evaluators:
+        settings = structs.replace(settings, evaluators=evaluators)
     if policy:
         settings = structs.replace(settings, policy=read_policy(policy))
     with reading.reader() as reader, _bar() as on_block:
-        how = How(jobs, reader.on_bad, on_block, None if as_json else SHOWN, details or as_json)
+        how = GradeOptions(jobs, reader.on_bad, on_block, None if as_json else SHOWN, details or as_json)
         if is_run(cases) or (not predictions and os.path.isdir(cases)):
             given = {
                 "predictions": predictions or None,
@@ -95,8 +95,8 @@ def command(
             _refuse_with_run(cases, given)
             for file in (folder.to_here(before.dataset.path), *folder.files()) if reading.rejects else ():
                 refuse_same_file(file=file, rejects=reading.rejects)
-            if settings.suites == OWN and before.dataset.what == "scenarios":  # nobody said to leave out those of conversations
-                settings = structs.replace(settings, suites=before.settings.suites)
+            if settings.evaluators == OWN and before.dataset.what == "scenarios":  # nobody said to leave out those of conversations
+                settings = structs.replace(settings, evaluators=before.settings.evaluators)
             if not settings.policy:
                 settings = structs.replace(settings, policy=before.settings.policy)
             _say_what_changed(settings, before.settings)

@@ -19,7 +19,7 @@ def command(runs: tuple[str, ...], out: str | None, as_json: bool) -> None:
 
     from callmark.cli.reading import refuse_same_file
     from callmark.reporting.safety import safe
-    from callmark.running.runs import Run
+    from callmark.runs.run import Run
     from callmark.viewer.report import write_report
 
     found = [Run(path) for path in runs]

@@ -14,11 +14,11 @@ from callmark.errors import BadInput
 if TYPE_CHECKING:
     from callmark.models.keys import Keys
     from callmark.models.model import ModelSettings
-    from callmark.running.asked_cases import Cases
-    from callmark.running.asking import Budget
-    from callmark.running.cache import Cache
-    from callmark.running.folder import SimulatedInfo
-    from callmark.running.model_run import Asked, ModelRuns
+    from callmark.runs.cache import Cache
+    from callmark.runs.runner import Asked, ModelRuns
+    from callmark.runs.source import Cases
+    from callmark.runs.store import SimulatedInfo
+    from callmark.runs.worker import Budget
 
 _POSITIVE = click.IntRange(min=1)
 _MORE_THAN_NOTHING = Finite(min=0, min_open=True)
@@ -60,7 +60,7 @@ def _list_models(context: click.Context, option: click.Parameter, given: bool) -
 @click.option("--resume", is_flag=True, help="Go on with a run: ask only for what has no answer yet.")
 @click.option("--no-cache", is_flag=True, help="Ask also what was asked and answered before.")
 @click.option(
-    "--suite", "suites", multiple=True, metavar="NAME", help="call, schema, process, or your own as module:name. May be repeated."
+    "--evaluator", "evaluators", multiple=True, metavar="NAME", help="call, schema, process, or your own as module:name. May be repeated."
 )
 @click.option("--config", metavar="FILE", help="callmark.toml; the current folder's if not given.")
 @click.option("--json", "as_json", is_flag=True, help="For machines: what grade --json gives, for each model.")
@@ -76,7 +76,7 @@ def command(
     max_tokens_total: int | None,
     resume: bool,
     no_cache: bool,
-    suites: tuple[str, ...],
+    evaluators: tuple[str, ...],
     config: str | None,
     as_json: bool,
     reading: ReadingOptions,
@@ -98,15 +98,15 @@ def command(
     from callmark.analysis.summary import SHOWN
     from callmark.config import read_config
     from callmark.models.keys import Keys
-    from callmark.running.asked_cases import Cases
-    from callmark.running.asking import Budget
-    from callmark.running.graded_run import How
-    from callmark.running.model_run import ModelRuns, contender
+    from callmark.runs.grade_run import GradeOptions
+    from callmark.runs.runner import ModelRuns, contender
+    from callmark.runs.source import Cases
+    from callmark.runs.worker import Budget
 
     refuse_rejects_alone(reading)
     refuse_same_file(file=cases, rejects=reading.rejects)
     settings = read_config(config)
-    grading = structs.replace(settings.grading, suites=suites) if suites else settings.grading
+    grading = structs.replace(settings.grading, evaluators=evaluators) if evaluators else settings.grading
     keys = Keys.here()
     which = Cases(cases, reading.dialect, reading.tools, limit, trials or 1)
     chosen = [asking.model(word, settings.models, **pace) for word in models]
@@ -120,7 +120,7 @@ def command(
     if max_cost is not None:
         refuse_unpriced([model for _, model in chosen], keys)
     with reading.reader() as reader:
-        how = How(1, reader.on_bad, intervals=None if as_json else SHOWN, detailed=as_json)
+        how = GradeOptions(1, reader.on_bad, intervals=None if as_json else SHOWN, detailed=as_json)
         contenders = [contender(label, model, keys) for label, model in chosen]
         runs = ModelRuns(which, contenders, grading, keys, out=out or OUT, name=name, resume=resume, how=how)
         asked = asked_and_graded(runs, None if no_cache else opened_cache(keys), Budget(max_cost, max_tokens_total))
@@ -138,7 +138,7 @@ def refuse_unpriced(models: "Sequence[ModelSettings]", keys: "Keys") -> None:
 
 def opened_cache(keys: "Keys") -> "Cache":
     """What remembers answers; where it cannot, that is said."""
-    from callmark.running.cache import Cache
+    from callmark.runs.cache import Cache
 
     cache = Cache()
     if cache.problem:
@@ -171,8 +171,8 @@ def begun(
     """What a run that was begun was about; whatever is given besides must be the same, which is seen to when it goes on."""
     from msgspec import structs
 
-    from callmark.running.asked_cases import Cases
-    from callmark.running.folder import RunFolder
+    from callmark.runs.source import Cases
+    from callmark.runs.store import RunFolder
 
     folder = RunFolder(run)
     before = folder.read()
@@ -208,7 +208,7 @@ def begun(
 def _say_how_to_go_on(runs: "ModelRuns") -> None:
     """What is kept of runs that were interrupted, and the command that goes on with each."""
     from callmark.reporting.safety import one_line
-    from callmark.running.folder import command_of
+    from callmark.runs.store import command_of
     from callmark.wording import counted
 
     for run in runs.runs:

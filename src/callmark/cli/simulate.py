@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from callmark.cli.asking import Named
     from callmark.models.model import ModelSettings
-    from callmark.running.folder import SimulatedInfo
+    from callmark.runs.store import SimulatedInfo
 
 _POSITIVE = click.IntRange(min=1)
 _MORE_THAN_NOTHING = Finite(min=0, min_open=True)
@@ -44,8 +44,8 @@ _MORE_THAN_NOTHING = Finite(min=0, min_open=True)
 @click.option("--max-tokens-total", metavar="N", type=_POSITIVE, help="Stop when so many tokens went in and out.")
 @click.option("--resume", is_flag=True, help="Go on with a run: hold only the conversations that have not been held.")
 @click.option("--no-cache", is_flag=True, help="Ask models also what they were asked and answered before.")
-@click.option("--suite", "suites", multiple=True, metavar="NAME", help="process, state, policy, effort, call, schema, or your own.")
-@click.option("--policy", metavar="FILE", help="Rules for the suite policy, in YAML.")
+@click.option("--evaluator", "evaluators", multiple=True, metavar="NAME", help="process, state, policy, effort, call, schema, or your own.")
+@click.option("--policy", metavar="FILE", help="Rules for the evaluator policy, in YAML.")
 @click.option("--config", metavar="FILE", help="callmark.toml; the current folder's if not given.")
 @click.option("--details", is_flag=True, help="Of one agent: by scenario type, by function, by argument, over trials, and what that says.")
 @click.option("--json", "as_json", is_flag=True, help="For machines: what grade --json gives, for each agent.")
@@ -69,7 +69,7 @@ def command(
     max_tokens_total: int | None,
     resume: bool,
     no_cache: bool,
-    suites: tuple[str, ...],
+    evaluators: tuple[str, ...],
     policy: str | None,
     config: str | None,
     details: bool,
@@ -93,15 +93,15 @@ def command(
     from callmark.analysis.summary import SHOWN
     from callmark.config import read_config, read_policy
     from callmark.models.keys import Keys
-    from callmark.running.asked_cases import Cases
-    from callmark.running.asking import Budget
-    from callmark.running.graded_run import How
+    from callmark.runs.grade_run import GradeOptions
+    from callmark.runs.source import Cases
+    from callmark.runs.worker import Budget
     from callmark.simulation.simulate import simulated_grading, simulation_runs
 
     refuse_rejects_alone(reading)
     refuse_same_file(file=scenarios, rejects=reading.rejects)
     settings = read_config(config)
-    grading = simulated_grading(settings.grading, suites)
+    grading = simulated_grading(settings.grading, evaluators)
     if policy:
         grading = structs.replace(grading, policy=read_policy(policy))
     keys = Keys.here()
@@ -129,7 +129,7 @@ def command(
     if max_cost is not None and not any(voice is not None and voice.price is not None for voice in (plan.user, plan.judge)):
         refuse_unpriced([model for _, model in chosen], keys)
     with reading.reader() as reader:
-        how = How(1, reader.on_bad, intervals=None if as_json else SHOWN, detailed=True)
+        how = GradeOptions(1, reader.on_bad, intervals=None if as_json else SHOWN, detailed=True)
         cache = None if no_cache else opened_cache(keys)
         runs = simulation_runs(
             which, chosen, plan, grading, keys, cache=cache, at_once=concurrency, out=out or OUT, name=name, resume=resume, how=how
@@ -150,7 +150,7 @@ def _plan(
     from msgspec import structs
 
     from callmark.models.model import ModelSettings
-    from callmark.running.folder import SimulatedInfo
+    from callmark.runs.store import SimulatedInfo
     from callmark.simulation.simulate import MAX_STEPS
     from callmark.simulation.simulator import MAX_TURNS
 
@@ -162,7 +162,7 @@ def _plan(
 def _kept_agent(run: str, given: "Collection[str]") -> "list[Named]":
     """The agent of a run, where it is written down as it was. What had something secret in it has to be given again."""
     from callmark.models.keys import HIDDEN
-    from callmark.running.folder import RunFolder
+    from callmark.runs.store import RunFolder
 
     asked = RunFolder(run).read().asked
     if asked is None or asked.simulated is None or not asked.secret:

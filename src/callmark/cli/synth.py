@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from callmark.config import Config
     from callmark.models.keys import Keys
     from callmark.models.model import ModelSettings
+    from callmark.simulation.session import State
     from callmark.simulation.simulate import Named
-    from callmark.simulation.synthesis.synthesis import Order
-    from callmark.simulation.synthesis.world import World
-    from callmark.simulation.talk import State
+    from callmark.synthesis.synthesis import Order
+    from callmark.synthesis.world import World
     from callmark.types import Case, Tool
 
 NUMBER, SEED, SHARE = 300, 7, 0.2
@@ -99,8 +99,8 @@ def _made(
     from callmark.config import read_config
     from callmark.models.keys import Keys
     from callmark.reporting.progress import watching
-    from callmark.running.asking import Budget
-    from callmark.simulation.synthesis.synthesis import synthesize
+    from callmark.runs.worker import Budget
+    from callmark.synthesis.synthesis import synthesize
 
     keys, settings = Keys.here(), read_config(config)
     order = _order(number, seed, out, settings, keys, **given)
@@ -151,10 +151,10 @@ def _order(
 ) -> "Order":
     """What is to be made, by what was given."""
     from callmark.cli.simulate import text_of
-    from callmark.demo.retail.tools import TOOLS
     from callmark.models.model import ModelSettings
     from callmark.simulation.simulate import first_look
-    from callmark.simulation.synthesis.synthesis import Order
+    from callmark.synthesis.synthesis import Order
+    from callmark.worlds.retail.tools import TOOLS
 
     named = config.models
     speaker: Named | None = None if agent is None else (agent, named[agent]) if agent in named else (None, ModelSettings(model=agent))
@@ -192,7 +192,7 @@ def _order(
 
 def _world(tools: tuple[str, ...], listed: "Sequence[Tool]", plans: "Sequence[Case] | None", *, label: str, spoken: bool) -> "World":
     """The world that these tools belong to, its plans replaced where others are given. Any other tools need plans, and an agent."""
-    from callmark.simulation.synthesis.given import GivenPlans
+    from callmark.synthesis.given import GivenPlans
 
     known = _known_world(tools, listed)
     if plans is not None:
@@ -205,25 +205,25 @@ def _world(tools: tuple[str, ...], listed: "Sequence[Tool]", plans: "Sequence[Ca
 
 def _known_world(tools: tuple[str, ...], listed: "Sequence[Tool]") -> "World | None":
     if any(spec.startswith(_MADE_UP) for spec in tools):
-        from callmark.simulation.synthesis.api_world import api_world
+        from callmark.synthesis.api_world import api_world
 
         return api_world(tools[0].removeprefix(_MADE_UP))
     if not _are_the_stores(listed):
         return None
-    from callmark.demo.retail.world import store_world
+    from callmark.worlds.retail.world import store_world
 
     return store_world()
 
 
 def _are_the_stores(listed: "Sequence[Tool]") -> bool:
-    from callmark.demo.retail.tools import TOOLS
+    from callmark.worlds.retail.tools import TOOLS
 
     return {tool.name for tool in listed} == {tool.name for tool in TOOLS}
 
 
 def _refuse_another_store(state: "State | None") -> None:
     """Plans are made of the store as it is when nothing is said: a server that tells that it has other customers cannot carry them out."""
-    from callmark.demo.retail.world import is_store_state
+    from callmark.worlds.retail.world import is_store_state
 
     if state is not None and not is_store_state(state):
         raise BadInput(
@@ -236,7 +236,7 @@ def _rules(path: str, listed: "Sequence[Tool]") -> "dict[str, Any]":
     """The rules of a file. One that is about none of the tools is said to be: it can never be broken."""
     from callmark.calls.globs import fits_glob
     from callmark.config import read_policy
-    from callmark.grading.policy_rules import read_rules
+    from callmark.grading.evaluators.policy_rules import read_rules
     from callmark.reporting.safety import one_line
 
     given = read_policy(path)

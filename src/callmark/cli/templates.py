@@ -31,7 +31,7 @@ def make_scenarios(templates: str | None, tables: str | None, *, number: int | N
     from callmark.simulation.scenario_templates import scenarios_of
 
     refuse_same_file(file=templates, out=out)
-    own = files("callmark.demo.helpdesk")
+    own = files("callmark.worlds.helpdesk")
     file: Traversable = Path(templates) if templates is not None else own / TEMPLATES
     folder: Traversable = Path(tables) if tables is not None else Path(templates).parent / TABLES if templates is not None else own / TABLES
     name = templates or f"the help desk's {TEMPLATES}"

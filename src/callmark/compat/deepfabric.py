@@ -1,4 +1,4 @@
-"""Document 002's evaluator over the suite `schema` (docs/metrics.md, sections 7, 10 and 15).
+"""Document 002's evaluator over the evaluator `schema` (docs/metrics.md, sections 7, 10 and 15).
 
     config = EvaluatorConfig(dataset_path="valid.jsonl", metric_weights={"tool_selection": 0.5, "parameter_accuracy": 0.5})
     results = Evaluator(config).evaluate(predictions=answers)
@@ -29,13 +29,13 @@ from callmark.calls.toolsets import tools_text
 from callmark.data.expand import expand
 from callmark.errors import BadInput
 from callmark.formats import load
-from callmark.formats.dialect import Reading
+from callmark.formats.detect import sniff
+from callmark.formats.format import Reading
 from callmark.formats.output import write_lines
 from callmark.formats.predictions import read_prediction
 from callmark.formats.problems import explain
-from callmark.formats.sniffing import sniff
+from callmark.grading.evaluators.schema import SchemaEvaluator, weights
 from callmark.grading.grade import best_attempt
-from callmark.grading.schema import SchemaSuite, weights
 from callmark.types import Call, Case, Conversation, Place, Prediction
 from callmark.wording import counted, nearest
 
@@ -122,7 +122,7 @@ class EvaluationMetrics(Struct, frozen=True):
 class SampleEvaluation(Struct, frozen=True):
     """One sample. Of several calls, expected or predicted, the first is shown; what is correct is said of all of them.
 
-    With an `error` nothing is correct and nothing is counted. `response_score` is 0: the suite does not look at answers.
+    With an `error` nothing is correct and nothing is counted. `response_score` is 0: the evaluator does not look at answers.
     """
 
     sample_id: str
@@ -171,8 +171,8 @@ class Evaluator:
                 "callmark.expand(…, abstain=True) also makes samples in which no call is right.",
             )
         answers = self._answers([case for case, _ in samples], predictions)
-        suite = SchemaSuite(self.config.metric_weights)
-        graded = [_graded(case, answer, made, suite) for (case, answer), made in zip(samples, answers, strict=True)]
+        evaluator = SchemaEvaluator(self.config.metric_weights)
+        graded = [_graded(case, answer, made, evaluator) for (case, answer), made in zip(samples, answers, strict=True)]
         result = EvaluationResult(_metrics(graded), [one for one, _ in graded])
         if self.config.output_path is not None and self.config.save_predictions:
             write_lines(fspath(self.config.output_path), [_json(result)])
@@ -202,7 +202,7 @@ def _check_other(name: str, value: Any) -> None:
 
 
 def _numbers(given: Any) -> Mapping[str, float] | None:
-    """The weights as they are, where they are a name and a number each; what they mean is for the suite to say."""
+    """The weights as they are, where they are a name and a number each; what they mean is for the evaluator to say."""
     if given is None:
         return None
     if not isinstance(given, Mapping):
@@ -364,10 +364,10 @@ def _message(name: str, said: dict[str, Any], place: str) -> Prediction:
     return Prediction(name, calls=(*chain(*calls), *read_calls(used)), text=scrub(_text(content) or ""))
 
 
-def _graded(case: Case, answer: str | None, made: Prediction, suite: SchemaSuite) -> tuple[SampleEvaluation, dict[str, float]]:
+def _graded(case: Case, answer: str | None, made: Prediction, evaluator: SchemaEvaluator) -> tuple[SampleEvaluation, dict[str, float]]:
     """The sample as it is reported, and its numbers; none where there was an error."""
     attempt, _ = best_attempt([case.expected, *case.alternatives], made.calls, tools=case.tools)
-    numbers = {} if made.error else suite(attempt)
+    numbers = {} if made.error else evaluator(attempt)
     expected, predicted = next(iter(attempt.expected), None), next(iter(made.calls), None)
     evaluation = SampleEvaluation(
         sample_id=case.id,

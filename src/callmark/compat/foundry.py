@@ -6,7 +6,7 @@ from callmark.calls.expected import read_all_expected
 from callmark.calls.shapes import read_calls
 from callmark.calls.toolsets import read_tools
 from callmark.errors import BadInput
-from callmark.grading.call import CallSuite
+from callmark.grading.evaluators.call import CallEvaluator
 from callmark.grading.grade import best_attempt
 from callmark.types import Tool
 
@@ -28,7 +28,7 @@ def grade(sample: dict[str, Any], item: dict[str, Any]) -> float:
     made = read_calls(sample.get("output_tools"))
     tools = _tools(record.get("tools"))
     right = [read_all_expected(calls) for calls in (expected.get("tool_calls"), *others)]
-    return CallSuite()(best_attempt(right, made, tools=tools)[0])["score"]
+    return CallEvaluator()(best_attempt(right, made, tools=tools)[0])["score"]
 
 
 def _tools(given: Any) -> tuple[Tool, ...]:

@@ -17,7 +17,7 @@ from callmark.compat.lob_service import Evaluation, EvaluationService
 from callmark.compat.lob_simulator import ChatSimulator
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
-from callmark.grading.process import IGNORED, ProcessSuite
+from callmark.grading.evaluators.process import IGNORED, ProcessEvaluator
 from callmark.types import Tool
 from callmark.wording import nearest
 
@@ -60,7 +60,7 @@ class Evaluator:
 
 
 class _ProcessEvaluator(Evaluator):
-    """One number of the suite `process`. Calls come in any shape, as a list or as its JSON text; null is none.
+    """One number of the evaluator `process`. Calls come in any shape, as a list or as its JSON text; null is none.
 
     What a model made never raises: it is a malformed call. Expected calls that cannot be read raise `BadInput`. So does a row without an
     answer (an `error_message`, or no column of calls, or NaN in it), which azure-ai-evaluation then leaves out of the mean.
@@ -70,10 +70,10 @@ class _ProcessEvaluator(Evaluator):
     metric: ClassVar[str]
 
     def __init__(self, *, ignore: Iterable[str] = IGNORED, averaging: Literal["micro", "macro"] = "micro", tools: Any = None) -> None:
-        """`ignore`: globs of functions that do not count. `averaging`: see `ProcessSuite`. `tools`: where the rows have none."""
+        """`ignore`: globs of functions that do not count. `averaging`: see `ProcessEvaluator`. `tools`: where the rows have none."""
         if averaging not in _AVERAGINGS:
             raise BadInput(f"averaging is {averaging!r}, micro or macro was expected{nearest(str(averaging), _AVERAGINGS)}")
-        self._suite = ProcessSuite((ignore,) if isinstance(ignore, str) else tuple(ignore), averaging)
+        self._evaluator = ProcessEvaluator((ignore,) if isinstance(ignore, str) else tuple(ignore), averaging)
         self._tools = read_tools(tools)
 
     def __call__(
@@ -93,7 +93,7 @@ class _ProcessEvaluator(Evaluator):
         return self._score(actual_function_calls, expected_function_calls, self._tools)
 
     def _score(self, actual: Any, expected: Any, tools: tuple[Tool, ...]) -> float:
-        return self._suite(Attempt(expected_calls(expected), made_calls(actual), tools=tools))[self.metric]
+        return self._evaluator(Attempt(expected_calls(expected), made_calls(actual), tools=tools))[self.metric]
 
 
 class FunctionCallPrecisionEvaluator(_ProcessEvaluator):

@@ -16,9 +16,9 @@ from msgspec import structs
 
 from callmark.calls.messages import message_text
 from callmark.calls.strict import dump
-from callmark.formats.dialect import Reading
+from callmark.formats.format import Reading
 from callmark.formats.scenarios import read
-from callmark.models.model import ModelSettings, NoReply, Question
+from callmark.models.model import ModelError, ModelSettings, Question
 from callmark.types import Place
 
 
@@ -39,8 +39,8 @@ class ChatSimulator:
     ) -> None:
         from callmark.config import read_config
         from callmark.models.keys import Keys
-        from callmark.running.folder import SimulatedInfo
-        from callmark.running.run import chosen
+        from callmark.runs.start import chosen
+        from callmark.runs.store import SimulatedInfo
         from callmark.simulation.simulate import simulator
 
         named = read_config(None).models
@@ -69,7 +69,7 @@ class ChatSimulator:
         self._held += 1
         try:
             reply = await self._model.ask(Question(case, 0, self._held))
-        except NoReply as error:
+        except ModelError as error:
             return {"function_calls": [], "chat_history": [], "error_message": str(error), "ending": ""}
         calls = [{"functionName": call.name, "arguments": call.text if call.malformed else call.arguments} for call in reply.calls]
         said = b"[" + b",".join([message_text(message) for message in reply.transcript]) + b"]"

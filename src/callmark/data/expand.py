@@ -17,7 +17,7 @@ from callmark.calls.matchers import literal
 from callmark.calls.messages import call_text, call_texts, keep_calls, message_texts
 from callmark.calls.results import Results, match_results
 from callmark.errors import BadInput
-from callmark.types import Call, Case, Conversation, Message, Original, Source, Text
+from callmark.types import Call, Case, Conversation, Message, Source, SourceRow, Text
 
 Parallel = Literal["apart", "together"]
 
@@ -103,7 +103,7 @@ def _case(conversation: Conversation, name: str, source: Source, cut: Cut, expec
         messages,
         conversation.tools,
         conversation.place,
-        Original(messages, original.tools, b"", b"", texts, original.raw_tools, False, expected, gold),
+        SourceRow(messages, original.tools, b"", b"", texts, original.raw_tools, False, expected, gold),
         expected=expected,
         source=source,
     )

@@ -54,7 +54,7 @@ def consistent(argument: str) -> Rule:
 
 
 def grounded() -> Rule:
-    """Keep a row in which no argument value is invented."""
+    """Keep a row in which no argument value is hallucinated."""
     return Rule("grounded", lambda row: all(origin.source is not None for origin in origins(row.whole().messages, row.tools)))
 
 

@@ -1,5 +1,5 @@
 """What is wrong with one row by itself: malformed calls, tools that are not listed, arguments against the schema, results and calls that
-do not belong together, repeated ids and keys, empty assistant messages, invented values.
+do not belong together, repeated ids and keys, empty assistant messages, hallucinated values.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ def row_findings(row: Conversation, *, derived: Sequence[str] = DERIVED) -> list
             if origin.source is None:
                 call = whole.messages[origin.message].calls[origin.call]
                 sentence = f"{call.name}: {origin.path} = {dump(origin.value)} stands nowhere before the call"
-                findings.append(found("invented_value", row, sentence, origin.message, call.name, origin.path))
+                findings.append(found("hallucinated_value", row, sentence, origin.message, call.name, origin.path))
     return findings
 
 

@@ -9,10 +9,10 @@ from callmark.calls.strict import scrub
 from callmark.calls.toolsets import Toolsets
 from callmark.errors import BadInput
 from callmark.formats.dataset import BadRow, Dataset
-from callmark.formats.dialect import Reading
+from callmark.formats.detect import DIALECTS, dialect_called
+from callmark.formats.format import Reading
 from callmark.formats.output import Output, write_lines
 from callmark.formats.rows import Rows, is_json
-from callmark.formats.sniffing import DIALECTS, dialect_called
 from callmark.types import Conversation
 
 __all__ = ["DIALECTS", "BadRow", "Dataset", "Output", "load", "side_tools", "write", "write_lines"]

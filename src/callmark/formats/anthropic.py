@@ -21,8 +21,8 @@ from callmark.errors import BadInput
 from callmark.formats.anthropic_blocks import MADE_UP, OF_TEXT, THOUGHTS, Fields, kind_of
 from callmark.formats.anthropic_tools import openai_tools
 from callmark.formats.anthropic_writing import write
-from callmark.formats.dialect import Dialect, Reading, check_text, row_id
-from callmark.types import Conversation, Original, Place
+from callmark.formats.format import Dialect, Reading, check_text, row_id
+from callmark.types import Conversation, Place, SourceRow
 
 _KEYS = {"tool_use_id": "tool_call_id"}
 _OF_CALL = frozenset({"type", "id", "name", "input", MADE_UP})
@@ -70,7 +70,7 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
     texts = [_encode(message) for message in fields]
     messages = read_messages(b"[" + b",".join(texts) + b"]")
     raw_tools, tools = reading.tools(openai_tools(bytes(wire.tools)))
-    return Conversation(row_id(wire.id, place), messages, tools, place, Original(messages, tools, row, b"", texts, raw_tools))
+    return Conversation(row_id(wire.id, place), messages, tools, place, SourceRow(messages, tools, row, b"", texts, raw_tools))
 
 
 def _prompts(system: str | list[dict[str, Raw]] | None) -> Iterator[Fields]:

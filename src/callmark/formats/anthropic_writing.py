@@ -17,8 +17,8 @@ from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats.anthropic_blocks import MADE_UP, OF_TEXT, THOUGHTS, Fields, is_kind, kind_of, text_block
 from callmark.formats.anthropic_tools import anthropic_tools
-from callmark.formats.besides import Besides, besides
 from callmark.formats.call_ids import with_ids
+from callmark.formats.extra_fields import Besides, besides
 from callmark.types import Call, Case, Conversation, Message
 
 _PROMPTS = frozenset({"system", "developer"})

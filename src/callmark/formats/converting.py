@@ -10,7 +10,7 @@ from callmark.calls.messages import RESULT_ROLES, message_texts
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.formats.deepfabric import ID
-from callmark.formats.dialect import Dialect
+from callmark.formats.format import Dialect
 from callmark.types import Case, Conversation
 from callmark.wording import counted
 

@@ -13,10 +13,10 @@ from msgspec import Struct, structs
 
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput, BrokenRow
-from callmark.formats.dialect import Dialect, Reading
+from callmark.formats.detect import dialect_called, sniff
+from callmark.formats.format import Dialect, Reading
 from callmark.formats.problems import explain
 from callmark.formats.rows import Rows
-from callmark.formats.sniffing import dialect_called, sniff
 from callmark.formats.surrogates import with_surrogate, written_out
 from callmark.types import Case, Conversation, Place
 from callmark.wording import ended

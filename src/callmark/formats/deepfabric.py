@@ -27,10 +27,10 @@ from callmark.calls.strict import dump, scrub
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats import openai
-from callmark.formats.besides import Besides, besides
 from callmark.formats.call_ids import made_up
-from callmark.formats.dialect import Dialect, Reading, row_id
-from callmark.types import Case, Conversation, Message, Original, Place
+from callmark.formats.extra_fields import Besides, besides
+from callmark.formats.format import Dialect, Reading, row_id
+from callmark.types import Case, Conversation, Message, Place, SourceRow
 from callmark.wording import counted
 
 ID = re.compile("[a-zA-Z0-9]{9}")  # of a call
@@ -178,7 +178,7 @@ def _restored(conversation: Conversation, kept: _Kept) -> Conversation:
     return structs.replace(
         conversation,
         messages=messages,
-        original=Original(messages, original.tools, original.row, b"", texts, original.raw_tools),
+        original=SourceRow(messages, original.tools, original.row, b"", texts, original.raw_tools),
     )
 
 

@@ -14,8 +14,8 @@ from callmark.calls.expected import read_expected_text, read_usual_expected
 from callmark.calls.messages import NOTHING, AnyMessage, UsualMessage, call_text, expected_texts, field_problem, message_texts, messages_of
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
-from callmark.formats.dialect import Dialect, Reading, check_text, row_id
-from callmark.types import Call, Case, Conversation, Original, Place, Source, Text
+from callmark.formats.format import Dialect, Reading, check_text, row_id
+from callmark.types import Call, Case, Conversation, Place, Source, SourceRow, Text
 
 
 class _Fields(Struct, gc=False):
@@ -108,7 +108,7 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
     own_id = row_id(wire.id, place)
     usual = wire.__class__ is not _AnyRow
     if wire.expected_output is NOTHING or bytes(wire.expected_output) == b"null":
-        return Conversation(own_id, messages, tools, place, Original(messages, tools, row, body, (), raw_tools, usual))
+        return Conversation(own_id, messages, tools, place, SourceRow(messages, tools, row, body, (), raw_tools, usual))
     body_of_expected: Text = wire.expected_output
     texts: list[Raw] = []
     others: list[list[Raw]] = []
@@ -122,7 +122,7 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
         messages,
         tools,
         place,
-        Original(messages, tools, row, body, (), raw_tools, usual, expected, texts, body_of_expected),
+        SourceRow(messages, tools, row, body, (), raw_tools, usual, expected, texts, body_of_expected),
         expected=expected,
         alternatives=tuple([tuple([read_expected_text(bytes(text)) for text in calls]) for calls in others]) if others else (),
         source=_source(wire.source),

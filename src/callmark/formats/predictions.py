@@ -31,7 +31,7 @@ from callmark.calls.strict import dump, scrub
 from callmark.errors import BadInput, BrokenRow
 from callmark.formats import tau_bench
 from callmark.formats.dataset import BadRow
-from callmark.formats.dialect import check_text
+from callmark.formats.format import check_text
 from callmark.formats.problems import explain
 from callmark.formats.responses import (
     Fields,
@@ -52,7 +52,7 @@ from callmark.formats.responses import (
 )
 from callmark.formats.rows import Rows
 from callmark.formats.surrogates import with_surrogate, written_out
-from callmark.types import Call, EndStates, Place, Prediction, Spent
+from callmark.types import Call, EndStates, Place, Prediction, Usage
 from callmark.wording import ended
 
 _CASES = ("case", "case_id", "custom_id", "inputs.id")
@@ -103,7 +103,7 @@ class _Results(Struct, gc=False):
 _decode_usual = msgspec.json.Decoder(_UsualRow).decode
 _decode_item = msgspec.json.Decoder(_Item).decode
 _DECODERS: dict[str, Callable[[Raw], Any]] = {
-    "spent": msgspec.json.Decoder(Spent).decode,
+    "usage": msgspec.json.Decoder(Usage).decode,
     "states": msgspec.json.Decoder(EndStates).decode,
     "reward": msgspec.json.Decoder(float).decode,
     "misses": msgspec.json.Decoder(int).decode,
@@ -196,7 +196,7 @@ def write_prediction(prediction: Prediction) -> bytes:
     for key in ("text", "thinking", "error", "finish", "ending"):
         if said := getattr(prediction, key):
             line[key] = scrub(said)
-    for key in ("spent", "states", "reward", "misses"):
+    for key in ("usage", "states", "reward", "misses"):
         if (found := getattr(prediction, key)) not in (None, 0) or (key == "reward" and found is not None):
             line[key] = to_builtins(found)
     if prediction.transcript:

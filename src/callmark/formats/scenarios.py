@@ -21,8 +21,8 @@ from callmark.calls.messages import expected_texts, field_problem
 from callmark.calls.strict import NotStrict, dump, parse
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
-from callmark.formats.dialect import Dialect, Reading, check_text, row_id
-from callmark.types import Call, Case, Conversation, Original, Place
+from callmark.formats.format import Dialect, Reading, check_text, row_id
+from callmark.types import Call, Case, Conversation, Place, SourceRow
 from callmark.wording import nearest
 
 STYLES = ("plain", "terse", "chatty", "impatient")
@@ -80,7 +80,7 @@ def read(row: bytes, place: Place, reading: Reading) -> Case:
         (),
         tools,
         place,
-        Original((), tools, row, b"", (), raw_tools, False, expected, wire.expected_function_calls),
+        SourceRow((), tools, row, b"", (), raw_tools, False, expected, wire.expected_function_calls),
         expected=expected,
         instructions=wire.instructions,
         completion=wire.task_completion_condition or "",

@@ -22,9 +22,9 @@ from callmark.calls.shapes import OWN_LEVELS, read_call
 from callmark.calls.strict import DEEPEST, NotStrict, dump, parse, scrub
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
-from callmark.formats.besides import Besides, besides
-from callmark.formats.dialect import Dialect, Reading, check_text, row_id
-from callmark.types import Call, Case, Conversation, Message, Original, Place, Tool
+from callmark.formats.extra_fields import Besides, besides
+from callmark.formats.format import Dialect, Reading, check_text, row_id
+from callmark.types import Call, Case, Conversation, Message, Place, SourceRow, Tool
 
 _ROLES = {
     "human": "user",
@@ -100,7 +100,7 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
     raw_tools, tools = reading.tools(bytes(wire.tools))
     if not tools:
         raw_tools, tools = _tools_in(read, reading)
-    return Conversation(row_id(wire.id, place), read, tools, place, Original(read, tools, row, b"", texts, raw_tools))
+    return Conversation(row_id(wire.id, place), read, tools, place, SourceRow(read, tools, row, b"", texts, raw_tools))
 
 
 def _turns(text: Raw) -> tuple[Sequence[_Turn], Sequence[Besides]]:
@@ -119,7 +119,7 @@ def _openai_turns(wire: _Row, place: Place, row: bytes, reading: Reading) -> Con
     messages = read_messages(wire.conversations)
     raw_tools, tools = reading.tools(bytes(wire.tools))
     body = b'{"messages":' + bytes(wire.conversations) + b"}"
-    return Conversation(row_id(wire.id, place), messages, tools, place, Original(messages, tools, row, body, (), raw_tools))
+    return Conversation(row_id(wire.id, place), messages, tools, place, SourceRow(messages, tools, row, body, (), raw_tools))
 
 
 def write(conversation: Conversation) -> bytes:

@@ -17,8 +17,8 @@ from callmark.calls.messages import field_problem, read_messages
 from callmark.calls.shapes import read_call_text
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
-from callmark.formats.dialect import Dialect, Reading, check_text
-from callmark.types import Call, Case, Conversation, Message, Original, Place, Prediction
+from callmark.formats.format import Dialect, Reading, check_text
+from callmark.types import Call, Case, Conversation, Message, Place, Prediction, SourceRow
 
 STOP = "###STOP###"  # what its simulated user says to end the conversation
 _TRANSFER = "transfer_to_human"
@@ -67,7 +67,7 @@ def read_case(row: bytes, place: Place, reading: Reading) -> Conversation:
         (),
         tools,
         place,
-        Original((), tools, row, b"", (), raw_tools, False, expected, ()),
+        SourceRow((), tools, row, b"", (), raw_tools, False, expected, ()),
         expected=expected,
         instructions=task.instruction,
     )

@@ -1,1 +1,1 @@
-"""Suites, faults and grades: values in, values out. Only `suites` looks beyond, for suites that others wrote."""
+"""Evaluators, faults and grades: values in, values out. Only `evaluators` looks beyond, for evaluators that others wrote."""

@@ -1,4 +1,4 @@
-"""What a suite looks at: what was expected, what was made, the tools and the talk so far; the pairing is worked out once for all suites."""
+"""What an evaluator looks at: what was expected, what was made, the tools and the talk so far; the pairing is worked out once for all evaluators."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -48,7 +48,7 @@ class Attempt:
         self._schemas = schemas
         self._earlier = earlier
         self._sources: Sources | None = None
-        self.runs: tuple[bool, bool, bool] | None = None  # what the suite schema found, once it did
+        self.runs: tuple[bool, bool, bool] | None = None  # what the evaluator schema found, once it did
         self._pairing: Pairing | None = None
         self._similar: Comparison | None = None
 
@@ -91,7 +91,7 @@ class Attempt:
 
     @property
     def pairing(self) -> Pairing:
-        """The pairing by `exact`, names with case: what the suites `call` and `schema` and the faults go by."""
+        """The pairing by `exact`, names with case: what the evaluators `call` and `schema` and the faults go by."""
         if self._pairing is None:
             self._pairing = pair(self.expected, self.actual, parameters=self.parameters if self.tools else no_schema)
         return self._pairing

@@ -16,27 +16,27 @@ from callmark.calls.schema import properties, required, types_fit
 from callmark.calls.strict import dump
 from callmark.calls.values import exact
 from callmark.grading.attempt import Attempt
-from callmark.grading.process import ProcessSuite
-from callmark.grading.schema import SchemaSuite
+from callmark.grading.evaluators.process import ProcessEvaluator
+from callmark.grading.evaluators.schema import SchemaEvaluator
 from callmark.types import Call, Fault, FaultKind, Note
 
-_COUNTED = {  # the suites that count a fault, by whether `schema` and `process` do
+_COUNTED = {  # the evaluators that count a fault, by whether `schema` and `process` do
     (True, True): ("call", "schema", "process"),
     (True, False): ("call", "schema"),
     (False, True): ("call", "process"),
     (False, False): ("call",),
 }
-CameFrom = tuple[Literal["invented", "elsewhere"] | None, int | None]  # and the message it was taken from
+CameFrom = tuple[Literal["hallucinated", "elsewhere"] | None, int | None]  # and the message it was taken from
 _UNKNOWN: CameFrom = (None, None)
-_SCHEMA, _PROCESS = SchemaSuite(), ProcessSuite()
+_SCHEMA, _PROCESS = SchemaEvaluator(), ProcessEvaluator()
 
 
-def faults(attempt: Attempt, *, process: ProcessSuite | None = None) -> list[Fault]:
+def faults(attempt: Attempt, *, process: ProcessEvaluator | None = None) -> list[Fault]:
     """Every fault, those of calls first, then those of arguments."""
     pairing = attempt.pairing
     if pairing.perfect:
         return []
-    runs = all(_SCHEMA.holds(attempt))  # then the suite `schema` counts none of them
+    runs = all(_SCHEMA.holds(attempt))  # then the evaluator `schema` counts none of them
     found = list(_calls(attempt, process or _PROCESS, runs)) if pairing.unpaired_expected or pairing.unpaired_actual else []
     for one in pairing.pairs:
         if not one.agrees:
@@ -45,7 +45,7 @@ def faults(attempt: Attempt, *, process: ProcessSuite | None = None) -> list[Fau
 
 
 def notes(attempt: Attempt) -> list[Note]:
-    """What is worth knowing about calls that may well be right: their order, invented values, values that the schema does not allow."""
+    """What is worth knowing about calls that may well be right: their order, hallucinated values, values that the schema does not allow."""
     found: list[Note] = []
     pairs = attempt.pairing.pairs
     if len(pairs) > 1 and any(after.actual < before.actual for before, after in pairwise(pairs)):
@@ -54,7 +54,7 @@ def notes(attempt: Attempt) -> list[Note]:
         call = attempt.actual[one.actual]
         before = attempt.messages[: attempt.stands(one.actual)] if one.agrees else ()
         if before and call.name not in DERIVED and not plainly_stand(call.arguments, before):
-            found += invented_values(attempt, one.actual)
+            found += hallucinated_values(attempt, one.actual)
     for index, call in enumerate(attempt.actual):
         for path, problem in attempt.schemas.violations(call):
             found.append(Note("schema_violation", problem, index, path or None))
@@ -63,15 +63,15 @@ def notes(attempt: Attempt) -> list[Note]:
     return found
 
 
-def invented_values(attempt: Attempt, index: int) -> Iterator[Note]:
+def hallucinated_values(attempt: Attempt, index: int) -> Iterator[Note]:
     """A note for each value of a call that is right, but stands nowhere in the conversation."""
     call = attempt.actual[index]
     for path, value in needing_source(call, attempt.parameters(call.name)):
         if attempt.source_of(value, index) is None:
-            yield Note("invented_value", f"{path} = {dump(value)} is right, but stands nowhere in the conversation", index, path)
+            yield Note("hallucinated_value", f"{path} = {dump(value)} is right, but stands nowhere in the conversation", index, path)
 
 
-def _calls(attempt: Attempt, process: ProcessSuite, runs: bool) -> Iterator[Fault]:
+def _calls(attempt: Attempt, process: ProcessEvaluator, runs: bool) -> Iterator[Fault]:
     wanted = list(attempt.pairing.unpaired_expected)
     made = list(attempt.pairing.unpaired_actual)
 
@@ -102,12 +102,12 @@ def _calls(attempt: Attempt, process: ProcessSuite, runs: bool) -> Iterator[Faul
         if not attempt.expected:
             yield fault("unexpected_call", None, other)
         else:
-            first = other == 0 and len(attempt.expected) == 1  # the call that the suite schema looks at
+            first = other == 0 and len(attempt.expected) == 1  # the call that the evaluator schema looks at
             kind: FaultKind = "repeated_call" if said.before(attempt.actual[other]) else "extra_call"
             yield fault(kind, None, other, in_schema=first)
 
 
-def _arguments(attempt: Attempt, one: Pair, process: ProcessSuite, runs: bool) -> Iterator[Fault]:
+def _arguments(attempt: Attempt, one: Pair, process: ProcessEvaluator, runs: bool) -> Iterator[Fault]:
     expected, made = attempt.expected[one.expected], attempt.actual[one.actual]
     ignored = process.ignores(made.name)
     schema = attempt.parameters(made.name)
@@ -141,7 +141,7 @@ def _origin(call: Call, attempt: Attempt, actual: int) -> CameFrom:
     found = [attempt.source_of(value, actual) for _, value in needing_source(call, attempt.parameters(call.name))]
     if not found:
         return _UNKNOWN
-    return ("invented", None) if None in found else ("elsewhere", found[0])
+    return ("hallucinated", None) if None in found else ("elsewhere", found[0])
 
 
 class _Said:

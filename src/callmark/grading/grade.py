@@ -1,4 +1,4 @@
-"""A grade: numbers by suite, the pairing, the faults, the notes.
+"""A grade: numbers by evaluator, the pairing, the faults, the notes.
 
 Where a case has alternatives, further lists of calls that are right too, the one with the best `call.score` counts, ties to the first.
 """
@@ -15,10 +15,10 @@ from callmark.calls.shapes import read_calls
 from callmark.calls.strict import dump
 from callmark.calls.toolsets import read_tools
 from callmark.grading.attempt import Attempt
-from callmark.grading.call import CallSuite
+from callmark.grading.evaluator import NOTING, OWN, OWN_TYPES, Evaluator, checked, evaluator_named
+from callmark.grading.evaluators.call import CallEvaluator
+from callmark.grading.evaluators.process import ProcessEvaluator
 from callmark.grading.faults import faults, notes
-from callmark.grading.process import ProcessSuite
-from callmark.grading.suites import NOTING, OWN, OWN_TYPES, Suite, checked, suite_called
 from callmark.types import Call, Case, Fault, Message, Metrics, Note, Prediction, Tool
 
 
@@ -28,13 +28,13 @@ class Grade:
     `alternative` says which of the right answers counted: 0 for the expected one, 1 for the first alternative.
     """
 
-    __slots__ = ("_attempt", "_suites", "alternative", "metrics")
+    __slots__ = ("_attempt", "_evaluators", "alternative", "metrics")
 
-    def __init__(self, attempt: Attempt, suites: Sequence[Suite], alternative: int = 0, metrics: Metrics | None = None) -> None:
+    def __init__(self, attempt: Attempt, evaluators: Sequence[Evaluator], alternative: int = 0, metrics: Metrics | None = None) -> None:
         self._attempt = attempt
-        self._suites = suites
+        self._evaluators = evaluators
         self.alternative = alternative
-        self.metrics: Metrics = measure(attempt, suites) if metrics is None else metrics
+        self.metrics: Metrics = measure(attempt, evaluators) if metrics is None else metrics
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
@@ -52,11 +52,13 @@ class Grade:
 
     @property
     def faults(self) -> list[Fault]:
-        return faults(self._attempt, process=next((suite for suite in self._suites if isinstance(suite, ProcessSuite)), None))
+        return faults(
+            self._attempt, process=next((evaluator for evaluator in self._evaluators if isinstance(evaluator, ProcessEvaluator)), None)
+        )
 
     @property
     def notes(self) -> list[Note]:
-        own = [note for suite in self._suites if isinstance(suite, NOTING) for note in suite.notes(self._attempt)]
+        own = [note for evaluator in self._evaluators if isinstance(evaluator, NOTING) for note in evaluator.notes(self._attempt)]
         return notes(self._attempt) + own
 
     def __repr__(self) -> str:
@@ -65,13 +67,13 @@ class Grade:
         return "\n".join([f"Grade({numbers}){other}", *(f"  {sentence(fault)}" for fault in self.faults)])
 
 
-def measure(attempt: Attempt, suites: Sequence[Suite]) -> Metrics:
-    """What the suites say of an attempt, under flat names."""
+def measure(attempt: Attempt, evaluators: Sequence[Evaluator]) -> Metrics:
+    """What the evaluators say of an attempt, under flat names."""
     metrics: Metrics = {}
-    for suite in suites:
-        numbers = suite(attempt) if type(suite) in OWN_TYPES else checked(suite, attempt)
+    for evaluator in evaluators:
+        numbers = evaluator(attempt) if type(evaluator) in OWN_TYPES else checked(evaluator, attempt)
         for key, value in numbers.items():
-            metrics[f"{suite.name}.{key}"] = value
+            metrics[f"{evaluator.name}.{key}"] = value
     return metrics
 
 
@@ -81,7 +83,7 @@ def grade(
     *,
     tools: Any = None,
     messages: Sequence[Message] | Sequence[dict[str, Any]] | None = None,
-    suites: Iterable[str | Suite] = OWN,
+    evaluators: Iterable[str | Evaluator] = OWN,
     alternatives: Sequence[Any] = (),
 ) -> Grade:
     """Grade the calls that were made against those expected. Both lists hold calls in any shape; tools likewise.
@@ -93,7 +95,7 @@ def grade(
     attempt, which = best_attempt(
         [read_all_expected(expected), *map(read_all_expected, alternatives)], read_calls(actual), tools=given, messages=_messages(messages)
     )
-    return Grade(attempt, [suite_called(suite) if isinstance(suite, str) else suite for suite in suites], which)
+    return Grade(attempt, [evaluator_named(evaluator) if isinstance(evaluator, str) else evaluator for evaluator in evaluators], which)
 
 
 def best_attempt(
@@ -114,7 +116,7 @@ def best_attempt(
     ]
     if len(attempts) == 1:
         return attempts[0], 0
-    scores = [CallSuite()(attempt)["score"] for attempt in attempts]
+    scores = [CallEvaluator()(attempt)["score"] for attempt in attempts]
     which = scores.index(max(scores))
     return attempts[which], which
 
@@ -149,7 +151,7 @@ def sentence(fault: Fault) -> str:
     }[fault.kind]
     origin = {
         None: "",
-        "invented": "; it stands nowhere in the conversation",
+        "hallucinated": "; it stands nowhere in the conversation",
         "elsewhere": f"; it was taken from message {fault.origin_message}",
     }[fault.origin]
     return f"{fault.kind.replace('_', ' ')}: {where}{said}{origin}"

@@ -1,4 +1,4 @@
-"""Cases graded one after the other, by the same suites and rules; each grade as a record that can be written down.
+"""Cases graded one after the other, by the same evaluators and rules; each grade as a record that can be written down.
 
 An error (SPEC's word for what is not the model's doing) has no numbers: it is kept with its text, and no mean counts it.
 """
@@ -8,27 +8,27 @@ from collections import Counter
 import msgspec
 from msgspec import Struct, to_builtins
 
-from callmark.calls.pairing import plainly_agree
+from callmark.calls.pairing import fast_equal
 from callmark.calls.provenance import DERIVED, Sources, plainly_stand
 from callmark.calls.rules import apply, match_rules
 from callmark.calls.schema import Schemas, plainly_fits
 from callmark.calls.strict import dump
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
-from callmark.grading.faults import invented_values, notes
+from callmark.grading.evaluator import BY_CALLS, Settings, build_evaluators
+from callmark.grading.evaluators.schema import SchemaEvaluator
+from callmark.grading.faults import hallucinated_values, notes
 from callmark.grading.grade import Grade, best_attempt, measure
-from callmark.grading.schema import SchemaSuite
-from callmark.grading.suites import BY_CALLS, Settings, suites_of
-from callmark.types import Call, Case, Fault, Metrics, Note, Prediction, Spent, Tool
+from callmark.types import Call, Case, Fault, Metrics, Note, Prediction, Tool, Usage
 
-_RUNS = (True, True, True)  # what the suite schema says of a call that could run
+_RUNS = (True, True, True)  # what the evaluator schema says of a call that could run
 _MOST_SAME = 10_000  # names are endless where models make them up
 _ONE_RIGHT = ((0, 0, True),)
 
 _encode = msgspec.json.Encoder().encode
 
 
-class Graded(Struct, frozen=True, gc=False, omit_defaults=True):
+class GradeRecord(Struct, frozen=True, gc=False, omit_defaults=True):
     """A grade as it is written down, with what tables are made by: the conversation and the message that the case was cut from, the
     kind of scenario, the group, the characters of its prompt, the names that were expected and made, and which were paired and whether
     their arguments all agree. Of a whole conversation: why it ended, how often the user spoke, and how many calls no
@@ -49,17 +49,17 @@ class Graded(Struct, frozen=True, gc=False, omit_defaults=True):
     message: int | None = None
     scenario_type: str = ""
     group: str | None = None
-    spent: Spent | None = None
+    usage: Usage | None = None
     prompt: int | None = None
     ending: str = ""
     turns: int | None = None
     misses: int = 0
 
 
-_decode = msgspec.json.Decoder(Graded).decode
+_decode = msgspec.json.Decoder(GradeRecord).decode
 
 
-def grade_line(grade: Graded) -> bytes:
+def grade_line(grade: GradeRecord) -> bytes:
     """The grade as JSON."""
     try:
         return _encode(grade)
@@ -67,7 +67,7 @@ def grade_line(grade: Graded) -> bytes:
         return dump(to_builtins(grade)).encode()
 
 
-def read_grade(line: bytes) -> Graded:
+def read_grade(line: bytes) -> GradeRecord:
     """The grade of such a line; anything else raises msgspec's errors."""
     return _decode(line)
 
@@ -76,27 +76,27 @@ class Grader:
     """`touched` counts the arguments that each rule of `[match]` has touched so far."""
 
     def __init__(self, settings: Settings) -> None:
-        self.suites = suites_of(settings)
+        self.evaluators = build_evaluators(settings)
         self._rules = match_rules(settings.match)
         self._tools: tuple[Tool, ...] = ()
         self._schemas = Schemas(())
         self._sources = Sources()
-        # what our suites say of a perfect attempt depends on nothing but whether it could run; and of one call against another (or none),
+        # what our evaluators say of a perfect attempt depends on nothing but whether it could run; and of one call against another (or none),
         # on that, the names, and how many arguments agree
-        self._schema = next((suite for suite in self.suites if isinstance(suite, SchemaSuite)), None)
-        self._same: dict[object, Metrics] | None = {} if all(type(suite) in BY_CALLS for suite in self.suites) else None
+        self._schema = next((evaluator for evaluator in self.evaluators if isinstance(evaluator, SchemaEvaluator)), None)
+        self._same: dict[object, Metrics] | None = {} if all(type(evaluator) in BY_CALLS for evaluator in self.evaluators) else None
         self.touched: Counter[str] = Counter({rule.pattern: 0 for rule in self._rules})
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The flat names of all metrics, in order; a grade may be without those of a suite that looks at a whole conversation."""
-        return tuple(f"{suite.name}.{metric}" for suite in self.suites for metric in suite.metrics)
+        """The flat names of all metrics, in order; a grade may be without those of an evaluator that looks at a whole conversation."""
+        return tuple(f"{evaluator.name}.{metric}" for evaluator in self.evaluators for metric in evaluator.metrics)
 
     def grade(self, case: Case, calls: tuple[Call, ...]) -> Grade:
         """The grade of these calls at that case."""
         return self._grade(self._right(case), case, Prediction(case.id, calls=calls))
 
-    def record(self, case: Case, predictions: list[Prediction]) -> list[Graded]:
+    def record(self, case: Case, predictions: list[Prediction]) -> list[GradeRecord]:
         """A record for each prediction; where there is none, one that says so."""
         if not predictions:
             return [_record(case, Prediction(case.id, error="no prediction"), _names(case.expected))]
@@ -150,7 +150,7 @@ class Grader:
             prediction=prediction,
         )
         try:
-            return Grade(attempt, self.suites, which, self._measured(attempt))
+            return Grade(attempt, self.evaluators, which, self._measured(attempt))
         except BadInput as error:
             raise BadInput(f"case {case.id}: {error}", error.hint) from error
 
@@ -168,10 +168,10 @@ class Grader:
             return False
         parameters = tool.parameters
         return self._schemas.plainly_right(wanted, made) or (
-            plainly_agree(wanted.arguments, made.arguments, parameters) and plainly_fits(made.arguments, parameters)
+            fast_equal(wanted.arguments, made.arguments, parameters) and plainly_fits(made.arguments, parameters)
         )
 
-    def _plain_record(self, case: Case, prediction: Prediction) -> Graded:
+    def _plain_record(self, case: Case, prediction: Prediction) -> GradeRecord:
         """What is written down of a call that is plainly right: there may still be something to note."""
         call = prediction.calls[0]
         noted: tuple[Note, ...] = ()
@@ -180,23 +180,23 @@ class Grader:
             attempt = Attempt(
                 case.expected, prediction.calls, tools=case.tools, messages=case.messages, schemas=self._schemas, earlier=self._sources
             )
-            noted = tuple(notes(attempt) if violates else invented_values(attempt, 0))
+            noted = tuple(notes(attempt) if violates else hallucinated_values(attempt, 0))
             self._sources = attempt.sources_if_known or self._sources
         names = (call.name,)
         return _record(case, prediction, names, names, self._same[_RUNS] if self._same else {}, _ONE_RIGHT, notes=noted)
 
     def _measured(self, attempt: Attempt) -> Metrics:
-        """What the suites say; once for all attempts of which they must say the same."""
+        """What the evaluators say; once for all attempts of which they must say the same."""
         if self._same is None:
-            return measure(attempt, self.suites)
+            return measure(attempt, self.evaluators)
         runs = self._schema.holds(attempt) if self._schema else _RUNS
         key = runs if attempt.pairing.perfect else _of_one(attempt, runs)
         if key is None:
-            return measure(attempt, self.suites)
+            return measure(attempt, self.evaluators)
         if key not in self._same:
             if len(self._same) > _MOST_SAME:
                 self._same.clear()
-            self._same[key] = measure(attempt, self.suites)
+            self._same[key] = measure(attempt, self.evaluators)
         return self._same[key]
 
 
@@ -210,7 +210,7 @@ def _of_one(attempt: Attempt, runs: tuple[bool, bool, bool]) -> object:
         exact = attempt.pairing.pairs[0].arguments
         return runs, name, exact.agree, similar.agree, exact.expected, exact.made, exact.named
     if other is not None and name != other and name.casefold() == other.casefold():
-        return None  # the suite process takes them for a pair
+        return None  # the evaluator process takes them for a pair
     return runs, name, other
 
 
@@ -225,11 +225,11 @@ def _record(
     faults: tuple[Fault, ...] = (),
     notes: tuple[Note, ...] = (),
     alternative: int = 0,
-) -> Graded:
+) -> GradeRecord:
     """What is written down of a case and a prediction: its grade, or, without metrics, its error."""
     source = case.source
     conversation, message = (source.conversation, source.message) if source else (None, None)
-    return Graded(
+    return GradeRecord(
         case.id,
         prediction.trial,
         prediction.error,
@@ -244,7 +244,7 @@ def _record(
         message,
         case.scenario_type,
         case.group,
-        prediction.spent,
+        prediction.usage,
         sum([len(said.text) for said in case.messages]) or None,
         prediction.ending,
         sum([said.role == "user" for said in prediction.transcript]) if prediction.transcript else None,

@@ -21,7 +21,7 @@ from callmark.formats.responses import Fields, Said, decode_fields, error_text, 
 from callmark.formats.surrogates import with_surrogate, written_out
 from callmark.models.in_prompt import read_constrained
 from callmark.models.keys import EntraToken, Keys, masked
-from callmark.models.model import ModelSettings, NoReply, Question, Reply
+from callmark.models.model import ModelError, ModelSettings, Question, Reply
 from callmark.models.posting import Post
 from callmark.models.prompts import request_body
 from callmark.models.specs import HTTP, Spec, endpoint
@@ -100,7 +100,7 @@ class ChatModel:
         return f"{place}\n{self._settings.parse} {self._settings.tools_in_prompt}\n".encode() + body
 
     async def ask(self, question: Question) -> Reply:
-        """Its reply; raises `NoReply`, and nothing else. It is asked once: whether to ask again is for others to say."""
+        """Its reply; raises `ModelError`, and nothing else. It is asked once: whether to ask again is for others to say."""
         try:
             assert self._post is not None, "a model is entered before it is asked"
             token = {"Authorization": f"Bearer {await self._entra.current()}"} if self._entra else None
@@ -110,10 +110,10 @@ class ChatModel:
                 self._keys.hide_bytes(body), status, headers, self._settings, address=self._endpoint.shown, names=names, hints=self._hints
             )
         except BadInput as problem:
-            raise NoReply(self._keys.hide(str(problem))) from None
-        except NoReply as problem:
+            raise ModelError(self._keys.hide(str(problem))) from None
+        except ModelError as problem:
             said = self._keys.hide(str(problem))
-            raise NoReply(said, again=problem.again, wait=problem.wait, crowded=problem.crowded, hopeless=problem.hopeless) from None
+            raise ModelError(said, again=problem.again, wait=problem.wait, crowded=problem.crowded, hopeless=problem.hopeless) from None
 
     async def __aenter__(self) -> Self:
         self._post = Post(self._endpoint.address, self._endpoint.shown, self._endpoint.headers, timeout=self._settings.timeout)
@@ -145,7 +145,7 @@ def read_body(
     names: Container[str] = (),
     hints: Hints = lambda status: "",
 ) -> Reply:
-    """What an answer says. Anything that is not the model's doing raises `NoReply`: a refusal, an error, no JSON, no choices.
+    """What an answer says. Anything that is not the model's doing raises `ModelError`: a refusal, an error, no JSON, no choices.
 
     Calls that cannot be read, no call and a filtered answer are replies. Text is searched for calls where the tools stood in the prompt or
     `settings.parse` says how, and the server found none. `names` are the tools, for that search; `hints` tells what to add for a status.
@@ -161,16 +161,16 @@ def read_body(
         error = read_value(fields["error"]) if "error" in fields else None
     except BadInput as problem:
         if finish != _FILTERED:
-            raise NoReply(f"{address} gave an answer that cannot be read: {problem}", again=True) from None
+            raise ModelError(f"{address} gave an answer that cannot be read: {problem}", again=True) from None
         said, error = Said(), None
     except (ValueError, RecursionError):
-        raise NoReply(f"{address} answered with {_instead(body)}, a JSON object was expected", again=True) from None
+        raise ModelError(f"{address} answered with {_instead(body)}, a JSON object was expected", again=True) from None
     if message := error_text(error):
         raise _refusal(_meant(error), _cut(message), headers, f"{address} answered with an error", hints)
     if "choices" not in fields:
-        raise NoReply(f"{address} gave an answer without choices: its keys are {shown_keys(fields)}", again=True)
+        raise ModelError(f"{address} gave an answer without choices: its keys are {shown_keys(fields)}", again=True)
     if said.error and finish != _FILTERED:
-        raise NoReply(f"{address} gave no answer: {_cut(said.error)}", again=True)
+        raise ModelError(f"{address} gave no answer: {_cut(said.error)}", again=True)
     calls, text, thinking = said.calls or (), said.text, said.thinking
     if not calls and text and _reads_text(settings):
         constrained = settings.tools_in_prompt == "constrained" and settings.parse is None
@@ -182,7 +182,7 @@ def read_body(
     return Reply(calls, text, thinking, finish, *_tokens(fields))
 
 
-def refusal(status: int, body: bytes, headers: Mapping[str, str], *, address: str, hints: Hints = lambda status: "") -> NoReply:
+def refusal(status: int, body: bytes, headers: Mapping[str, str], *, address: str, hints: Hints = lambda status: "") -> ModelError:
     """Why there is no reply where the status is no good one."""
     return _refusal(status, _message(body), headers, f"{address} answered {_status(status)}", hints)
 
@@ -209,21 +209,21 @@ def _tokens(fields: Fields) -> tuple[int, int]:
     except (ValueError, RecursionError):  # a key in it that is not UTF-8: what stood around it was only skipped
         return 0, 0
     digits = [bytes(usage.get(key, b"0")) for key in ("prompt_tokens", "completion_tokens")]
-    spent, given = (int(each) if each.isdigit() and len(each) < _MOST_DIGITS else 0 for each in digits)
-    return spent, given
+    sent, received = (int(each) if each.isdigit() and len(each) < _MOST_DIGITS else 0 for each in digits)
+    return sent, received
 
 
-def _refusal(status: int, message: str, headers: Mapping[str, str], sentence: str, hints: Hints) -> NoReply:
+def _refusal(status: int, message: str, headers: Mapping[str, str], sentence: str, hints: Hints) -> ModelError:
     """Why there is no reply, by the status, or by the one that was meant."""
     given = {name.lower(): value for name, value in headers.items()}
     if status < _REFUSED:
         to = masked(given.get("location", ""), Keys()) or "nowhere"
-        return NoReply(f"{sentence} and sends on to {to}, which is not followed; give the address itself", hopeless=True)
+        return ModelError(f"{sentence} and sends on to {to}, which is not followed; give the address itself", hopeless=True)
     if message.startswith(_SPENT):
         status = 402
     hint = hints(status)
     again = status in _AGAIN or status >= 500
-    return NoReply(
+    return ModelError(
         f"{sentence}{': ' if message else ''}{message}{'; ' if hint else ''}{hint}",
         again=again,
         wait=_wait(given) if again else None,

@@ -15,7 +15,7 @@ from callmark.calls.strict import NotStrict, dump, parse
 from callmark.errors import BadInput
 from callmark.models.chat import refusal
 from callmark.models.keys import Keys, read_url
-from callmark.models.model import ModelSettings, NoReply, Question, Reply
+from callmark.models.model import ModelError, ModelSettings, Question, Reply
 from callmark.models.posting import Post
 from callmark.models.replies import read_reply
 from callmark.models.specs import Spec
@@ -62,7 +62,7 @@ class ChatbotModel:
         try:
             return read_chatbot(answer)
         except BadInput as error:
-            raise NoReply(f"{shown} gave no answer that can be read: {error}") from None
+            raise ModelError(f"{shown} gave no answer that can be read: {error}") from None
 
     async def __aenter__(self) -> Self:
         headers = {"Authorization": f"Basic {self._url.user}"} if self._url.user else {}
@@ -76,7 +76,7 @@ class ChatbotModel:
 
 
 def read_chatbot(body: bytes) -> Reply:
-    """The reply in what a chatbot answered. Raises `NoReply` where it is an error, `BadInput` where it is no answer."""
+    """The reply in what a chatbot answered. Raises `ModelError` where it is an error, `BadInput` where it is no answer."""
     try:
         fields: Any = parse(body)
     except NotStrict:

@@ -10,20 +10,20 @@ from typing import Any
 from callmark.calls.matchers import has_matcher, is_matcher, optional
 from callmark.calls.strict import dump
 from callmark.calls.values import agrees
-from callmark.models.model import NoReply
+from callmark.models.model import ModelError
 from callmark.types import Call, Message
 
 _NOTHING = object()
 
 
 def fulfilled(call: Call, guesses: Callable[[str], list[Any]], *, messages: Sequence[Message] = ()) -> Call:
-    """The expected call with a value for every matcher; raises `NoReply` where nothing can be it.
+    """The expected call with a value for every matcher; raises `ModelError` where nothing can be it.
 
     `guesses`: plausible values of a parameter by its name, the best first. An optional argument that nothing fulfils is left out. Without
     matchers it is the call itself, without its id, and nothing is guessed.
     """
     if call.malformed:
-        raise NoReply(f"the expected call of {call.name or 'no tool'} is malformed: nothing can be said to fulfil it")
+        raise ModelError(f"the expected call of {call.name or 'no tool'} is malformed: nothing can be said to fulfil it")
     if not has_matcher(list(call.arguments.values())):
         return Call(call.name, call.arguments)
     arguments = {}
@@ -32,7 +32,7 @@ def fulfilled(call: Call, guesses: Callable[[str], list[Any]], *, messages: Sequ
         if found is not _NOTHING:
             arguments[key] = found
         elif not optional(wanted):
-            raise NoReply(f"no value can be found for {key} of {call.name} that fulfils {dump(wanted)[:200]}")
+            raise ModelError(f"no value can be found for {key} of {call.name} that fulfils {dump(wanted)[:200]}")
     return Call(call.name, arguments)
 
 

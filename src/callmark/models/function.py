@@ -21,7 +21,7 @@ from callmark.calls.messages import message_texts
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats.responses import read_value
-from callmark.models.model import NoReply, Question, Reply
+from callmark.models.model import ModelError, Question, Reply
 from callmark.models.replies import kind_of, reply_of
 from callmark.models.user_code import UserCode, described, imported_module
 from callmark.types import Case
@@ -57,7 +57,7 @@ class FunctionModel:
         told = {name: value for name, value in (("trial", question.trial), ("case_id", case.id)) if name in self._told}
         value, error = await self._code.run(functools.partial(self._function, *_as_objects(case), **told), is_async=self._is_async)
         if error is not None:
-            raise NoReply(f"{self._spec} raised {described(error)}")
+            raise ModelError(f"{self._spec} raised {described(error)}")
         return self._reply(value, case)
 
     async def __aenter__(self) -> Self:
@@ -71,11 +71,11 @@ class FunctionModel:
         try:
             return reply_of(value, names=[tool.name for tool in case.tools])
         except BadInput as error:
-            raise NoReply(f"{self._spec} returned no answer: {error}") from None
-        except NoReply:
+            raise ModelError(f"{self._spec} returned no answer: {error}") from None
+        except ModelError:
             raise
         except Exception as error:  # an object of theirs that cannot be taken apart
-            raise NoReply(f"{self._spec} returned {kind_of(value)} that cannot be read: {described(error)}") from None
+            raise ModelError(f"{self._spec} returned {kind_of(value)} that cannot be read: {described(error)}") from None
 
 
 def _as_objects(case: Case) -> tuple[Any, Any]:

@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
-from callmark.models.model import NoReply
+from callmark.models.model import ModelError
 
 HIDDEN = "…"
 FILE = ".env"
@@ -116,14 +116,14 @@ class EntraToken:
         self._fetching = asyncio.Lock()
 
     async def current(self) -> str:
-        """The token. Raises `NoReply` where nobody is signed in."""
+        """The token. Raises `ModelError` where nobody is signed in."""
         async with self._fetching:
             if time() > self._ends - _BEFORE_IT_ENDS:
                 try:
                     found = await asyncio.to_thread(self._credential.get_token, _SCOPE)
                 except Exception as error:  # it tries many ways in, each with errors of its own
                     said = " ".join(str(error).split())[:_LONGEST]
-                    raise NoReply(f"azure-identity gives no token for Azure: {self._keys.hide(said)}", hopeless=True) from None
+                    raise ModelError(f"azure-identity gives no token for Azure: {self._keys.hide(said)}", hopeless=True) from None
                 self._token, self._ends = found.token, found.expires_on
                 self._keys.add(self._token)
         return self._token

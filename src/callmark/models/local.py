@@ -23,7 +23,7 @@ from msgspec import structs
 from callmark.calls.strict import dump
 from callmark.errors import BadInput
 from callmark.models.keys import Keys
-from callmark.models.model import ModelSettings, NoReply, Question, Reply
+from callmark.models.model import ModelError, ModelSettings, Question, Reply
 from callmark.models.prompts import check_params, request_body
 
 if TYPE_CHECKING:
@@ -72,17 +72,17 @@ class LocalModel:
         return head + request_body(question.case, _NAME, self._settings)
 
     async def ask(self, question: Question) -> Reply:
-        """Its reply; raises `NoReply` where the talk is too long for it, or its process has ended."""
+        """Its reply; raises `ModelError` where the talk is too long for it, or its process has ended."""
         assert self._chat is not None, "a model is entered before it is asked"
         assert self._server is not None
         try:
             return await self._chat.ask(question)
-        except NoReply as problem:
+        except ModelError as problem:
             if found := _TOO_LONG.search(str(problem)):
                 sentence = f"the talk is too long for the local model: {int(found[1]):,} tokens, and it takes {_CONTEXT:,}"
-                raise NoReply(sentence) from None
+                raise ModelError(sentence) from None
             if await _ended(self._server):
-                raise NoReply(f"the local model's process ended with code {self._server.returncode}", hopeless=True) from None
+                raise ModelError(f"the local model's process ended with code {self._server.returncode}", hopeless=True) from None
             raise
 
     async def __aenter__(self) -> Self:

@@ -1,6 +1,6 @@
 """What a model is to callmark: it is asked a question and replies, or says why it cannot.
 
-A reply is what the model did, right or wrong: calls that cannot be read and no call at all are replies. `NoReply` is everything that is
+A reply is what the model did, right or wrong: calls that cannot be read and no call at all are replies. `ModelError` is everything that is
 not the model's doing: a time-out, a refused connection, a server that is too busy, a crash in the user's own agent.
 """
 
@@ -73,7 +73,7 @@ class Reply(Struct, frozen=True, gc=False, omit_defaults=True):
     misses: int = 0
 
 
-class NoReply(Exception):  # noqa: N818 - it is what happened
+class ModelError(Exception):
     """Why there is no reply, in a sentence without any key in it.
 
     `again`: another try may help; `wait`: not before so many seconds, as the other side said; `crowded`: the other side has too much to
@@ -106,7 +106,7 @@ class Model(Protocol):
         ...
 
     async def ask(self, question: Question) -> Reply:
-        """Its reply; raises `NoReply`, and nothing else."""
+        """Its reply; raises `ModelError`, and nothing else."""
         ...
 
     async def __aenter__(self) -> Self: ...

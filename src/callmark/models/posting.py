@@ -21,7 +21,7 @@ from aiohttp import (
     TCPConnector,
 )
 
-from callmark.models.model import NoReply
+from callmark.models.model import ModelError
 
 LARGEST_BODY = 32 << 20
 _LARGE_REQUEST = 1 << 20  # beyond it aiohttp wants a file
@@ -42,7 +42,7 @@ class Post:
         )
 
     async def __call__(self, body: bytes, *, headers: Mapping[str, str] | None = None) -> tuple[int, Mapping[str, str], bytes]:
-        """Status, headers and body of the answer; `NoReply` where none came, or not all of it."""
+        """Status, headers and body of the answer; `ModelError` where none came, or not all of it."""
         data = body if len(body) <= _LARGE_REQUEST else BytesIO(body)
         try:
             async with self._session.post(self._address, data=data, headers=headers, allow_redirects=False) as answer:
@@ -52,7 +52,7 @@ class Post:
                     size += len(piece)
                     if size > LARGEST_BODY:
                         answer.close()
-                        raise NoReply(f"{self._shown} answered with more than {LARGEST_BODY >> 20} MB, which is not read")
+                        raise ModelError(f"{self._shown} answered with more than {LARGEST_BODY >> 20} MB, which is not read")
                 return answer.status, answer.headers, b"".join(pieces)
         except (OSError, ValueError, RuntimeError, ClientError) as error:
             raise _no_answer(error, self._shown, self._timeout) from None
@@ -61,21 +61,21 @@ class Post:
         await self._session.close()
 
 
-def _no_answer(error: Exception, address: str, timeout: float) -> NoReply:
+def _no_answer(error: Exception, address: str, timeout: float) -> ModelError:
     """Why there was no whole answer."""
     match error:
         case TimeoutError():
-            return NoReply(f"{address} did not answer within {timeout:g} seconds", again=True)
+            return ModelError(f"{address} did not answer within {timeout:g} seconds", again=True)
         case ClientSSLError():
-            return NoReply(f"no safe connection to {address} can be made: {error.os_error.strerror or 'TLS failed'}", hopeless=True)
+            return ModelError(f"no safe connection to {address} can be made: {error.os_error.strerror or 'TLS failed'}", hopeless=True)
         case ClientConnectorDNSError():
-            return NoReply(f"the host of {address} is not known", again=True, hopeless=True)
+            return ModelError(f"the host of {address} is not known", again=True, hopeless=True)
         case ClientConnectorError():
             refused = error.os_error.errno == ECONNREFUSED
             reason = "the connection was refused" if refused else error.os_error.strerror or "no connection can be made"
-            return NoReply(f"nobody answers at {address}: {reason}", again=True, hopeless=True)
+            return ModelError(f"nobody answers at {address}: {reason}", again=True, hopeless=True)
         case ClientPayloadError():
-            return NoReply(f"{address} broke off in the middle of its answer", again=True)
+            return ModelError(f"{address} broke off in the middle of its answer", again=True)
         case InvalidURL() | UnicodeError():  # a name that no host can have
-            return NoReply(f"{address} is no address that can be asked", hopeless=True)
-    return NoReply(f"{address} closed the connection, or does not speak HTTP", again=True)
+            return ModelError(f"{address} is no address that can be asked", hopeless=True)
+    return ModelError(f"{address} closed the connection, or does not speak HTTP", again=True)

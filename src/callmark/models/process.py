@@ -31,7 +31,7 @@ from callmark.calls.messages import message_texts
 from callmark.calls.strict import dump, scrub
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
-from callmark.models.model import NoReply, Question, Reply
+from callmark.models.model import ModelError, Question, Reply
 from callmark.models.replies import read_reply
 
 LONGEST_LINE = 16 << 20  # bytes of an answer
@@ -49,7 +49,7 @@ class _Named(Struct, gc=False):
 
 
 _decode_named = msgspec.json.Decoder(_Named).decode
-Outcome = Reply | NoReply
+Outcome = Reply | ModelError
 
 
 class ProcessModel:
@@ -88,8 +88,8 @@ class ProcessModel:
                 outcome = await answer
         except TimeoutError:
             why = "" if running.answered else ": does it read standard input line by line, and flush what it writes?"
-            raise NoReply(f"{self._name} did not answer within {self._timeout:g} s{why}") from None
-        if isinstance(outcome, NoReply):
+            raise ModelError(f"{self._name} did not answer within {self._timeout:g} s{why}") from None
+        if isinstance(outcome, ModelError):
             raise outcome
         return outcome
 
@@ -113,11 +113,13 @@ class ProcessModel:
         if before is not None:
             self._barren = 0 if before.answered else self._barren + 1
             if self._barren >= MOST_STARTS:
-                raise NoReply(f"{self._name} was started {MOST_STARTS} times and never answered; the last time {before.end}", hopeless=True)
+                raise ModelError(
+                    f"{self._name} was started {MOST_STARTS} times and never answered; the last time {before.end}", hopeless=True
+                )
         try:
             self._running = self._started()
         except (OSError, ValueError) as error:
-            raise NoReply(self._why_not(error), hopeless=True) from None
+            raise ModelError(self._why_not(error), hopeless=True) from None
         return self._running
 
     def _started(self) -> "_Running":
@@ -195,12 +197,12 @@ class _Running:
 
     def _read_answer(self, line: bytes) -> Outcome:
         if len(line) > LONGEST_LINE:
-            return NoReply(f"{self._name} wrote a line of more than {LONGEST_LINE >> 20} MB: {_quoted(line)}")
+            return ModelError(f"{self._name} wrote a line of more than {LONGEST_LINE >> 20} MB: {_quoted(line)}")
         try:
             reply = read_reply(line)
         except BadInput as error:
-            return NoReply(f"{self._name} wrote no answer but {_quoted(line)}: {error}")
-        except NoReply as error:
+            return ModelError(f"{self._name} wrote no answer but {_quoted(line)}: {error}")
+        except ModelError as error:
             self.answered = True
             return error
         self.answered = True
@@ -214,7 +216,7 @@ class _Running:
         self._questions.put(None)
         for answer in self._open.values():
             if not answer.done():
-                answer.set_result(NoReply(f"{self._name} did not answer: {self.end}"))
+                answer.set_result(ModelError(f"{self._name} did not answer: {self.end}"))
         self._open.clear()
         self._over.set_result(None)
 

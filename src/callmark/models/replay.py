@@ -14,8 +14,8 @@ from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.formats.predictions import Predictions
 from callmark.formats.rows import Rows
-from callmark.models.model import NoReply, Question, Reply
-from callmark.types import Prediction, Spent
+from callmark.models.model import ModelError, Question, Reply
+from callmark.types import Prediction, Usage
 
 _TURNS = 64  # replies after which others get a chance to run
 _OWN_NAME = "predictions"  # of the file in every run folder, so the folder tells more
@@ -54,11 +54,11 @@ class ReplayModel:
         found = self._answers.get((question.ordinal if self._in_order else question.case.id, question.trial))
         if found is None:
             trial = f", trial {question.trial}" if question.trial else ""
-            raise NoReply(f"no answer is recorded for case {scrub(question.case.id)}{trial}")
+            raise ModelError(f"no answer is recorded for case {scrub(question.case.id)}{trial}")
         if found.error:
-            raise NoReply(found.error)
-        spent = found.spent or Spent()
-        return Reply(found.calls, found.text, found.thinking, found.finish, spent.input_tokens, spent.output_tokens)
+            raise ModelError(found.error)
+        usage = found.usage or Usage()
+        return Reply(found.calls, found.text, found.thinking, found.finish, usage.input_tokens, usage.output_tokens)
 
     async def __aenter__(self) -> Self:
         self._read()

@@ -15,7 +15,7 @@ from callmark.calls.shapes import named_call, read_call
 from callmark.calls.strict import DEEPEST, deeper_than, dump, is_strict
 from callmark.errors import BadInput
 from callmark.formats.predictions import read_prediction
-from callmark.models.model import NoReply, Reply
+from callmark.models.model import ModelError, Reply
 from callmark.types import Call
 
 _DUMPS = ("model_dump", "to_dict")
@@ -25,7 +25,7 @@ _LEVELS = 20  # of objects in what an agent returns
 
 
 def reply_of(value: Any, *, names: list[str]) -> Reply:
-    """The reply that a value stands for; raises `NoReply` where it is an error, `BadInput` where it is no answer. `names`: the tools.
+    """The reply that a value stands for; raises `ModelError` where it is an error, `BadInput` where it is no answer. `names`: the tools.
 
     What an object of another SDK raises when it is taken apart is raised as it is.
     """
@@ -74,11 +74,11 @@ _decode_completion = msgspec.json.Decoder(_Completion).decode
 def read_reply(row: bytes) -> Reply:
     """The reply in a JSON text of any shape that predictions have, with its tokens and why it stopped where a completion says so.
 
-    Raises `NoReply` where it is an error, `BadInput` where it is no answer.
+    Raises `ModelError` where it is an error, `BadInput` where it is no answer.
     """
     found = read_prediction(row).prediction
     if found.error:
-        raise NoReply(found.error)
+        raise ModelError(found.error)
     finish, tokens_in, tokens_out = found.finish, 0, 0
     if b'_reason"' in row or b'"usage"' in row:
         with suppress(msgspec.MsgspecError):

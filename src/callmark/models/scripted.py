@@ -141,7 +141,7 @@ def _wrong_tool(scene: _Scene) -> Iterator[Calls]:
 
 
 def _wrong_value(scene: _Scene) -> Iterator[Calls]:
-    """Half of them are taken from another message, where something of the same kind stands; the others are invented."""
+    """Half of them are taken from another message, where something of the same kind stands; the others are hallucinated."""
     ways: tuple[Callable[[Any, _Scene], list[Any]], ...] = (_from_elsewhere, _invented)
     for way in ways if scene.chance.random() < 0.5 else ways[1:]:
         for index, key in scene.shuffled((index, key) for index, call in enumerate(scene.right) for key in call.arguments):

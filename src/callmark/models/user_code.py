@@ -19,7 +19,7 @@ from typing import Any, TextIO
 
 from callmark.errors import BadInput
 from callmark.formats.responses import error_text
-from callmark.models.model import NoReply
+from callmark.models.model import ModelError
 from callmark.models.threads import LoopThread, Outcome, Threads
 from callmark.wording import counted, nearest
 
@@ -41,17 +41,17 @@ class UserCode:
 
     async def run(self, function: Callable[[], Any], *, what: str = "", is_async: bool = False) -> Outcome:
         """What the function gives back or raises, awaited where that is something to await. One that does not come back in time raises
-        `NoReply`, in which it is called `what`. `is_async`: it is known to give something to await, and takes no time to do so.
+        `ModelError`, in which it is called `what`. `is_async`: it is known to give something to await, and takes no time to do so.
         """
         if self._threads.hanging >= MOST_HANGING:
-            raise NoReply(f"{self._name} is asked no more: {counted(MOST_HANGING, 'call')} of it never came back", hopeless=True)
+            raise ModelError(f"{self._name} is asked no more: {counted(MOST_HANGING, 'call')} of it never came back", hopeless=True)
         try:
             async with asyncio.timeout(self._timeout):
                 value, error = await (self._awaited(function) if is_async else self._threads.call(function))
                 if error is None and inspect.isawaitable(value):
                     value, error = await self._awaited(lambda: value)
         except TimeoutError:
-            raise NoReply(f"{f'{what} of ' if what else ''}{self._name} did not come back within {self._timeout:g} s") from None
+            raise ModelError(f"{f'{what} of ' if what else ''}{self._name} did not come back within {self._timeout:g} s") from None
         if isinstance(error, KeyboardInterrupt):
             raise error
         return value, error

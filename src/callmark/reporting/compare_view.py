@@ -10,7 +10,7 @@ from callmark.analysis.differences import LEVEL, SMALL
 from callmark.reporting.grade_view import share
 from callmark.reporting.safety import one_line
 from callmark.reporting.terminal import table
-from callmark.running.comparing import Against
+from callmark.runs.compare import Against
 from callmark.wording import counted
 
 _NAME = 60

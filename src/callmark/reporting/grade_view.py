@@ -1,15 +1,15 @@
-"""A graded run in the terminal: the headline, the suites, what went wrong with examples, the weakest tools."""
+"""A graded run in the terminal: the headline, the evaluators, what went wrong with examples, the weakest tools."""
 
 from collections.abc import Iterator
 
 from rich.console import Console
 from rich.text import Text
 
-from callmark.analysis.summary import SHOWN, Estimate, Example, FaultSummary, Summary, Usage
-from callmark.grading.schema import READINGS, band
+from callmark.analysis.summary import SHOWN, Estimate, Example, FaultSummary, Summary, UsageSummary
+from callmark.grading.evaluators.schema import READINGS, band
 from callmark.reporting.safety import one_line
 from callmark.reporting.terminal import bar, table
-from callmark.running.folder import AskedInfo, RunInfo
+from callmark.runs.store import AskedInfo, RunInfo
 from callmark.wording import counted
 
 _EXAMPLES = 3  # of a kind of fault
@@ -26,7 +26,7 @@ _WORDS = {
 
 
 def share(value: float) -> str:
-    """A number from 0 to 1 as three places: `.668`, `1`, `0`; any other, as a suite of one's own may have, in full."""
+    """A number from 0 to 1 as three places: `.668`, `1`, `0`; any other, as an evaluator of one's own may have, in full."""
     if value in (0, 1):
         return str(int(value))
     if not 0 < value < 1:
@@ -40,7 +40,7 @@ def show_summary(console: Console, summary: Summary, *, scenarios: bool) -> None
         console.print(Text("  nothing was scored: every case is an error", style="bold red"))
     else:
         _headline(console, summary, "process.reliability" if scenarios else "call.score")
-        _suites(console, summary, "process.reliability" if scenarios else "call.score")
+        _evaluators(console, summary, "process.reliability" if scenarios else "call.score")
         _conversations(console, summary)
         _faults(console, summary)
         _tools(console, summary)
@@ -60,25 +60,25 @@ def _headline(console: Console, summary: Summary, name: str) -> None:
     console.print(line, soft_wrap=True)
 
 
-def _suites(console: Console, summary: Summary, headline: str) -> None:
-    by_suite: dict[str, dict[str, Estimate]] = {}
+def _evaluators(console: Console, summary: Summary, headline: str) -> None:
+    by_evaluator: dict[str, dict[str, Estimate]] = {}
     for name, found in summary.metrics.items():
-        suite, _, metric = name.rpartition(".")
-        by_suite.setdefault(suite, {})[metric] = found
+        evaluator, _, metric = name.rpartition(".")
+        by_evaluator.setdefault(evaluator, {})[metric] = found
     console.print()
-    width = max(7, *(len(one_line(suite, _NAME)) for suite in by_suite))
-    for suite, metrics in by_suite.items():
-        line = Text(f"  {one_line(suite, _NAME):<{width}}   ")
-        for words in _told(suite, metrics, headline, summary.scored):
+    width = max(7, *(len(one_line(evaluator, _NAME)) for evaluator in by_evaluator))
+    for evaluator, metrics in by_evaluator.items():
+        line = Text(f"  {one_line(evaluator, _NAME):<{width}}   ")
+        for words in _told(evaluator, metrics, headline, summary.scored):
             line.append(words)
         line.rstrip()
         console.print(line, soft_wrap=True)
 
 
-def _told(suite: str, metrics: dict[str, Estimate], headline: str, scored: int) -> Iterator[Text]:
-    """The metrics of a suite, each with its name before it."""
+def _told(evaluator: str, metrics: dict[str, Estimate], headline: str, scored: int) -> Iterator[Text]:
+    """The metrics of an evaluator, each with its name before it."""
     for metric, found in metrics.items():
-        name = f"{suite}.{metric}"
+        name = f"{evaluator}.{metric}"
         if name in (headline, _ARGUMENTS[1]):
             continue  # it stands above; it stands with its other half
         if name == _ARGUMENTS[0]:
@@ -136,7 +136,7 @@ def _examples(fault: FaultSummary) -> str:
 
 
 def _example(example: Example) -> str:
-    origins = [f"{example.invented:,} invented"] if example.invented else []
+    origins = [f"{example.hallucinated:,} hallucinated"] if example.hallucinated else []
     origins += [f"{example.elsewhere:,} taken from another message"] if example.elsewhere else []
     return f"{one_line(example.what, _NAME * 2)} ({example.count:,}×{': ' + ', '.join(origins) if origins else ''})"
 
@@ -168,7 +168,7 @@ def interval(found: Estimate) -> str:
     return f"{share(found.low)}-{share(found.high)}" if found.low is not None and found.high is not None else ""
 
 
-def usage_line(usage: Usage, what: str = "answer") -> str:
+def usage_line(usage: UsageSummary, what: str = "answer") -> str:
     """Seconds, tokens, cost, as far as they were measured. `what` is what took so long."""
     parts = []
     if usage.median_seconds >= FELT:

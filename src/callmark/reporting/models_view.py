@@ -12,10 +12,10 @@ from callmark.reporting.compare_view import show_comparisons
 from callmark.reporting.grade_view import FELT, interval, noticed, seconds, share, show_run
 from callmark.reporting.safety import one_line
 from callmark.reporting.terminal import table
-from callmark.running.comparing import compared
-from callmark.running.graded_run import GradedRun
-from callmark.running.model_run import Asked
-from callmark.running.runs import Run
+from callmark.runs.compare import compared
+from callmark.runs.grade_run import GradedRun
+from callmark.runs.run import Run
+from callmark.runs.runner import Asked
 from callmark.wording import counted
 
 _NAME = 28

@@ -7,9 +7,9 @@ from rich.text import Text
 
 from callmark.reporting.safety import one_line
 from callmark.reporting.terminal import bar, table
-from callmark.simulation.synthesis.coverage import Coverage
-from callmark.simulation.synthesis.keeping import REASONS
-from callmark.simulation.synthesis.synthesis import REJECTED, TRAIN, VALID, Synthesized
+from callmark.synthesis.coverage import Coverage
+from callmark.synthesis.keeping import REASONS
+from callmark.synthesis.synthesis import REJECTED, TRAIN, VALID, Synthesized
 from callmark.wording import counted
 
 _NAME, _SENTENCE, _LONGEST, _BAR = 44, 110, 400, 24

@@ -12,7 +12,7 @@ A call that cannot be read is answered by an error result, as a tool would. Too 
 from msgspec import structs
 
 from callmark.simulation.endings import STEP_LIMIT
-from callmark.simulation.talk import Result, Talk
+from callmark.simulation.session import Result, Session
 from callmark.simulation.voices import Voice
 from callmark.types import Call, Case, Message, Prediction, Tool
 
@@ -26,7 +26,7 @@ class ModelAgent:
         self._voice = voice
         self._most_steps = most_steps
 
-    async def reply(self, talk: Talk) -> None:
+    async def reply(self, talk: Session) -> None:
         """Ask until it says something, carrying out what it calls."""
         for _ in range(self._most_steps):
             answer = await _answer(self._voice, talk, talk.messages, talk.toolbox.tools)
@@ -47,7 +47,7 @@ class ReportingAgent:
     def __init__(self, voice: Voice) -> None:
         self._voice = voice
 
-    async def reply(self, talk: Talk) -> None:
+    async def reply(self, talk: Session) -> None:
         """What it called, then what it said."""
         answer = await _answer(self._voice, talk, talk.heard, ())
         if answer.calls:
@@ -55,13 +55,13 @@ class ReportingAgent:
         talk.messages.append(Message("assistant", answer.text))
 
 
-async def _answer(voice: Voice, talk: Talk, messages: list[Message], tools: tuple[Tool, ...]) -> Prediction:
+async def _answer(voice: Voice, talk: Session, messages: list[Message], tools: tuple[Tool, ...]) -> Prediction:
     answer = await voice.ask(Case(talk.case.id, tuple(messages), tools, talk.case.place), talk.trial)
-    talk.add_spent(answer.spent)
+    talk.add_spent(answer.usage)
     return answer
 
 
-def with_ids(calls: tuple[Call, ...], talk: Talk) -> tuple[Call, ...]:
+def with_ids(calls: tuple[Call, ...], talk: Session) -> tuple[Call, ...]:
     """The calls with ids that no other call of the talk has, so that a result belongs to one of them."""
     taken = {call.id for message in talk.messages for call in message.calls}
     named = []
@@ -79,7 +79,7 @@ def with_ids(calls: tuple[Call, ...], talk: Talk) -> tuple[Call, ...]:
 _TOO_MANY = Result(f"More than {MOST_CALLS} calls at once are not carried out.", is_error=True)
 
 
-async def _carried_out(call: Call, talk: Talk) -> Result:
+async def _carried_out(call: Call, talk: Session) -> Result:
     if call.malformed:
         return Result(f"The call cannot be read: {call.malformed}.", is_error=True)
     return await talk.toolbox.call(call)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from callmark.calls.schema import properties, variants
 from callmark.errors import BadInput
-from callmark.grading.process import IGNORED, ProcessSuite
+from callmark.grading.evaluators.process import IGNORED, ProcessEvaluator
 from callmark.types import Call, Case, Tool
 from callmark.wording import nearest
 
@@ -18,7 +18,7 @@ def refuse_unknown_functions(case: Case, tools: Sequence[Tool], *, ignore: tuple
     if not tools:
         return
     by_name = {tool.name.casefold(): tool for tool in tools}
-    counted = ProcessSuite(ignore).counted
+    counted = ProcessEvaluator(ignore).counted
     for call in counted([*case.expected, *(call for calls in case.alternatives for call in calls)]):
         if call.malformed:
             raise BadInput(f"{_where(case)} expects a call that is malformed ({call.malformed}): {call.text[:80]}")

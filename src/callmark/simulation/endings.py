@@ -14,8 +14,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from callmark.calls.globs import fits_glob
 from callmark.calls.words import words
-from callmark.models.model import NoReply
-from callmark.simulation.talk import Ask, Talk, Utterance
+from callmark.models.model import ModelError
+from callmark.simulation.session import Ask, Session, UserTurn
 from callmark.types import Call, Case, Message
 
 COMPLETED = "completed"
@@ -26,7 +26,7 @@ STEP_LIMIT = "step limit"
 NO_PROGRESS = "no progress"
 ENDINGS = (COMPLETED, GOODBYE, TRANSFER, TURN_LIMIT, STEP_LIMIT, NO_PROGRESS)
 
-Reached = Callable[[Talk], Awaitable[bool | None]]
+Reached = Callable[[Session], Awaitable[bool | None]]
 """Whether what the expected calls lead to is reached; None where that is not known."""
 
 _HANDING_OVER = (  # a transfer of money, or of anything but the talk, is none
@@ -65,7 +65,7 @@ class Endings:
         """The endings of a conversation about that scenario. Without a `judge` words decide, and what is `reached`."""
         return cls(case, judge, reached)
 
-    async def after_user(self, talk: Talk, utterance: Utterance) -> str:
+    async def after_user(self, talk: Session, utterance: UserTurn) -> str:
         """The ending, after the user spoke; empty while the conversation goes on."""
         self._user.append(_line(utterance.text))
         if utterance.done:
@@ -74,7 +74,7 @@ class Endings:
             return COMPLETED if await self._is_completed(talk) else GOODBYE
         return NO_PROGRESS if _is_repeated(self._user) else ""
 
-    async def after_agent(self, talk: Talk) -> str:
+    async def after_agent(self, talk: Session) -> str:
         """The ending, after the agent's turn; empty while the conversation goes on."""
         turn = _last_turn(talk.messages)
         calls = [call for message in turn for call in message.calls]
@@ -94,7 +94,7 @@ class Endings:
         self._pairs[pair] = self._pairs.get(pair, 0) + 1
         return NO_PROGRESS if _is_repeated(self._agent) or self._pairs[pair] >= MOST_REPEATS else ""
 
-    async def _is_completed(self, talk: Talk) -> bool:
+    async def _is_completed(self, talk: Session) -> bool:
         """Whether the task is, now that the user is done. Nothing is before the agent has said or done anything."""
         if not any(message.role == "assistant" for message in talk.messages):
             return False
@@ -106,13 +106,13 @@ class Endings:
         reached = await self._reached(talk) if self._reached else None
         return bool(condition) if reached is None else reached
 
-    async def _judged(self, talk: Talk, judge: Ask) -> bool:
+    async def _judged(self, talk: Session, judge: Ask) -> bool:
         self._asked += 1
         messages = (Message("system", _JUDGE), Message("user", question(self._case.completion, talk.heard)))
         answer = await judge(Case(f"{self._case.id}/ending/{self._asked}", messages), talk.trial)
-        talk.add_spent(answer.spent)
+        talk.add_spent(answer.usage)
         if answer.error:
-            raise NoReply(answer.error)
+            raise ModelError(answer.error)
         return says_yes(answer.text)
 
     def _hands_over(self, call: Call) -> bool:

@@ -26,7 +26,7 @@ from callmark.calls.messages import field_problem
 from callmark.calls.strict import DEEPEST, deeper_than, dump
 from callmark.errors import BadInput
 from callmark.formats import scenarios
-from callmark.formats.dialect import Reading
+from callmark.formats.format import Reading
 from callmark.formats.problems import explain
 from callmark.simulation.template_texts import Field, Filling, as_text, each_text, fields
 from callmark.types import Case, Place

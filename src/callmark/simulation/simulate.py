@@ -16,21 +16,21 @@ from callmark.calls.toolsets import tools_json
 from callmark.config import read_config
 from callmark.errors import BadInput
 from callmark.formats import load
-from callmark.grading.suites import SIMULATED, Settings
+from callmark.grading.evaluator import SIMULATED, Settings
 from callmark.models.keys import Keys
-from callmark.models.model import ModelSettings, NoReply
+from callmark.models.model import ModelError, ModelSettings
 from callmark.models.specs import Spec, read_spec
-from callmark.running.asked_cases import Cases
-from callmark.running.asking import Budget
-from callmark.running.cache import Cache
-from callmark.running.folder import SimulatedInfo
-from callmark.running.graded_run import GradedRun, How
-from callmark.running.model_run import Contender, ModelRuns, without_keys
-from callmark.running.run import chosen, outside_a_loop
+from callmark.runs.cache import Cache
+from callmark.runs.grade_run import GradedRun, GradeOptions
+from callmark.runs.runner import ModelRuns, OpenedModel, without_keys
+from callmark.runs.source import Cases
+from callmark.runs.start import chosen, run_sync
+from callmark.runs.store import SimulatedInfo
+from callmark.runs.worker import Budget
 from callmark.simulation.agents import ModelAgent, ReportingAgent
 from callmark.simulation.checking import refuse_unknown_functions
+from callmark.simulation.session import Agent, Ask, State, User
 from callmark.simulation.simulator import CONCURRENCY, MAX_TURNS, Simulator
-from callmark.simulation.talk import Agent, Ask, State, User
 from callmark.simulation.toolboxes import EXAMPLES, open_tools
 from callmark.simulation.toolboxes.none import NoTools
 from callmark.simulation.users import open_user
@@ -56,7 +56,7 @@ def simulation_runs(
     out: str = "runs",
     name: str | None = None,
     resume: bool = False,
-    how: How | None = None,
+    how: GradeOptions | None = None,
 ) -> ModelRuns:
     """The runs of several agents over the same scenarios, ready to begin. `at_once`: how many conversations are held at a time."""
     contenders = [simulator(label, agent, plan, keys, cache=cache, at_once=at_once) for label, agent in agents]
@@ -81,7 +81,7 @@ def simulator(
     expert: Agent | None = None,
     user: User | None = None,
     listed: tuple[Tool, ...] = (),
-) -> Contender:
+) -> OpenedModel:
     """An agent that is tested as the plan says. An `expert` or a `user` that is at hand takes part instead of whom the settings name; where
     tools are `listed`, conversations with any others end in an error.
     """
@@ -117,7 +117,7 @@ def simulator(
     hidden, also_secret = _without_keys(plan, keys, models=asked)
     # each model that takes part tries again by itself: a conversation that came to nothing is not begun anew
     settings = structs.replace(agent, retries=0, rpm=None, concurrency=at_once or CONCURRENCY)
-    return Contender(made.label, made, settings, shown, secret or also_secret, simulated=hidden)
+    return OpenedModel(made.label, made, settings, shown, secret or also_secret, simulated=hidden)
 
 
 def _refuse_unfit(spec: Spec, plan: SimulatedInfo) -> None:
@@ -130,11 +130,11 @@ def _refuse_unfit(spec: Spec, plan: SimulatedInfo) -> None:
         raise BadInput(f"{spec.shown} has nothing to call without --tools", f"For example {EXAMPLES['mcp']}.")
 
 
-def simulated_grading(grading: Settings, suites: Sequence[str] = ()) -> Settings:
+def simulated_grading(grading: Settings, evaluators: Sequence[str] = ()) -> Settings:
     """How conversations are graded where nobody says it: by what was called, what it led to, and what it took."""
-    if suites:
-        return structs.replace(grading, suites=tuple(suites))
-    return structs.replace(grading, suites=SIMULATED) if grading.suites == Settings().suites else grading
+    if evaluators:
+        return structs.replace(grading, evaluators=tuple(evaluators))
+    return structs.replace(grading, evaluators=SIMULATED) if grading.evaluators == Settings().evaluators else grading
 
 
 def simulate(
@@ -150,7 +150,7 @@ def simulate(
     max_steps: int = MAX_STEPS,
     seed: int = 0,
     limit: int | None = None,
-    suites: Sequence[str] = (),
+    evaluators: Sequence[str] = (),
     out: str = "runs",
     name: str | None = None,
     resume: bool = False,
@@ -185,7 +185,7 @@ def simulate(
             Cases(fspath(scenarios), limit=limit, trials=trials, scenarios=True),
             [chosen(agent, found.models) for agent in given],
             plan,
-            simulated_grading(found.grading, suites),
+            simulated_grading(found.grading, evaluators),
             Keys.here(),
             cache=kept,
             out=out,
@@ -195,7 +195,7 @@ def simulate(
         runs.ask(cache=kept, budget=Budget(max_cost, max_tokens_total))
         graded.extend(asked.graded for asked in runs.grade() if asked.graded is not None)
 
-    outside_a_loop(simulated)
+    run_sync(simulated)
     return graded
 
 
@@ -215,7 +215,7 @@ def first_look(
             try:
                 async with source.opened("tools") as toolbox:
                     return toolbox.tools, await toolbox.state() if at_state(toolbox.tools) else None
-            except NoReply as error:
+            except ModelError as error:
                 raise BadInput(str(error)) from None
 
     return asyncio.run(looked())
@@ -237,7 +237,7 @@ def _nobody(spec: str) -> tuple[Ask, str]:
     """Stands in for a model where nothing is asked."""
 
     async def ask(case: Case, trial: int) -> Prediction:
-        raise NoReply("nothing is asked")
+        raise ModelError("nothing is asked")
 
     return ask, spec
 

@@ -2,7 +2,7 @@
 after a kill, budgets and errors are those of every other model.
 
 Each conversation has a toolbox of its own. What it changed, and what the expected calls change in a fresh copy, is recorded. The user
-begins. An agent that says nothing at all is heard as silence. What is not the agent's doing raises `NoReply`.
+begins. An agent that says nothing at all is heard as silence. What is not the agent's doing raises `ModelError`.
 """
 
 import asyncio
@@ -15,11 +15,11 @@ from uuid import uuid4
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
-from callmark.grading.state import StateSuite
-from callmark.models.model import NoReply, Question, Reply
+from callmark.grading.evaluators.state import StateEvaluator
+from callmark.models.model import ModelError, Question, Reply
 from callmark.simulation.endings import TURN_LIMIT, Endings
+from callmark.simulation.session import Agent, Ask, Session, State, ToolSource, User
 from callmark.simulation.states import expected_changes, with_reached
-from callmark.simulation.talk import Agent, Ask, State, Talk, ToolSource, User
 from callmark.simulation.voices import Voice
 from callmark.types import Case, EndStates, Message, Prediction, Tool
 
@@ -70,13 +70,13 @@ class Simulator:
         try:
             speaker = self._user.of(case, question.trial)
         except BadInput as error:  # what came through a pipe could not be looked at before
-            raise NoReply(str(error)) from None
+            raise ModelError(str(error)) from None
         async with self._tools.opened(f"{case.id}/{question.trial}/{uuid4().hex[:8]}") as toolbox:
             if self._listed and toolbox.tools != self._listed:
-                raise NoReply(_changed(self._listed, toolbox.tools))
+                raise ModelError(_changed(self._listed, toolbox.tools))
             before = await toolbox.state()
             states = None if before is None else await self._expected_states(case)
-            talk = Talk(case, question.trial, toolbox, [Message("system", self._system)] if self._system else [])
+            talk = Session(case, question.trial, toolbox, [Message("system", self._system)] if self._system else [])
 
             looks = {0: before}  # by how many calls were carried out: nothing else changes it, and to look takes as long as many calls
 
@@ -86,15 +86,15 @@ class Simulator:
                     looks[carried_out] = await toolbox.state()
                 return looks[carried_out]
 
-            async def reached(talk: Talk) -> bool | None:
+            async def reached(talk: Session) -> bool | None:
                 now = with_reached(states, before, await state()) if states else None
-                numbers = StateSuite()(Attempt((), (), prediction=Prediction(case.id, states=now)))
+                numbers = StateEvaluator()(Attempt((), (), prediction=Prediction(case.id, states=now)))
                 return bool(numbers["reached"]) if numbers else None
 
             endings = Endings.of(case, judge=self._judge, reached=reached)
             for _ in range(self._max_turns):
                 said = await speaker.speak(talk.heard)
-                talk.add_spent(said.spent)
+                talk.add_spent(said.usage)
                 if said.text:
                     talk.messages.append(Message("user", said.text))
                 last = bool(said.done and said.text)
@@ -120,7 +120,7 @@ class Simulator:
         try:
             async with self._tools.opened(f"{case.id}/expected/{uuid4().hex[:8]}") as toolbox:
                 return await expected_changes(case.expected, toolbox)
-        except NoReply:
+        except ModelError:
             del self._expected[case.id]  # the next conversation tries again
             raise
 
@@ -147,16 +147,16 @@ def _changed(before: tuple[Tool, ...], now: tuple[Tool, ...]) -> str:
     return f"the tools are not those that were there at the beginning: {' and '.join(told)}"
 
 
-def _reply(talk: Talk, states: EndStates | None) -> Reply:
+def _reply(talk: Session, states: EndStates | None) -> Reply:
     calls = tuple(call for message in talk.messages for call in message.calls)
     last = next((message.text for message in reversed(talk.messages) if message.role == "assistant" and message.text), "")
-    spent = talk.spent
+    usage = talk.usage
     return Reply(
         calls,
         last,
-        input_tokens=spent.input_tokens,
-        output_tokens=spent.output_tokens,
-        cost=spent.cost,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cost=usage.cost,
         transcript=tuple(talk.messages),
         ending=talk.ending,
         states=states,

@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 from callmark.calls.matchers import is_matcher, literal, matches
 from callmark.calls.strict import NotStrict, dump, parse
 from callmark.calls.values import exact
-from callmark.simulation.talk import State, Toolbox
+from callmark.simulation.session import State, Toolbox
 from callmark.types import Call, EndStates, Tool
 
 Changes = dict[str, dict[str, dict[str, Any] | None]]

@@ -4,10 +4,10 @@ from types import TracebackType
 from typing import Self
 
 from callmark.models.keys import Keys
-from callmark.models.model import ModelSettings, NoReply, Question
+from callmark.models.model import ModelError, ModelSettings, Question
 from callmark.models.opening import open_model
-from callmark.running.asking import Asking
-from callmark.running.cache import Cache
+from callmark.runs.cache import Cache
+from callmark.runs.worker import ModelWorker
 from callmark.types import Case, Prediction
 
 
@@ -16,18 +16,18 @@ class Voice:
 
     def __init__(self, settings: ModelSettings, keys: Keys, cache: Cache | None) -> None:
         self.model, self.spec = open_model(settings, keys)
-        self._asking = Asking(self.model, settings, lambda question, prediction: None, cache=cache, hide=keys.hide)
+        self._asking = ModelWorker(self.model, settings, lambda question, prediction: None, cache=cache, hide=keys.hide)
 
     @property
     def label(self) -> str:
         return self.model.label
 
     async def ask(self, case: Case, trial: int) -> Prediction:
-        """What it answers to the messages of a case; raises `NoReply` after the last try."""
+        """What it answers to the messages of a case; raises `ModelError` after the last try."""
         answer = await self._asking.answer(Question(case, trial))
         if answer is None or answer.error:
             said = answer.error if answer else self._asking.stopped
-            raise NoReply(said or "no more was asked", hopeless=self._asking.hopeless)
+            raise ModelError(said or "no more was asked", hopeless=self._asking.hopeless)
         return answer
 
     async def __aenter__(self) -> Self:

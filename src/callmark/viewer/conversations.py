@@ -17,9 +17,9 @@ from callmark.data.expand import decision_points, named
 from callmark.errors import BadInput
 from callmark.formats import BadRow, Dataset, side_tools
 from callmark.formats.dataset import digest_of
-from callmark.formats.dialect import Reading
-from callmark.formats.sniffing import dialect_called
-from callmark.running.folder import RunFolder, RunInfo
+from callmark.formats.detect import dialect_called
+from callmark.formats.format import Reading
+from callmark.runs.store import RunFolder, RunInfo
 from callmark.types import Case, Conversation, Message, Place
 from callmark.viewer.row_index import RowIndex, may_be_called
 

@@ -15,12 +15,12 @@ from typing import Any
 from callmark.analysis.summary import Summary
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
-from callmark.running.comparing import compared
-from callmark.running.folder import GRADES, PREDICTIONS, RUN, SUMMARY, RunFolder, RunInfo, is_run
-from callmark.running.runs import Run, headline_of
+from callmark.runs.compare import compared
+from callmark.runs.run import Run, headline_of
+from callmark.runs.store import GRADES, PREDICTIONS, RUN, SUMMARY, RunFolder, RunInfo, is_run
 from callmark.viewer.opened_run import OpenedRun
 from callmark.viewer.page_data import comparison_data, listed
-from callmark.viewer.precedence import Precedence
+from callmark.viewer.priority_gate import PriorityGate
 from callmark.viewer.run_in_progress import RunInProgress
 
 Stamp = tuple[tuple[int, int], ...]
@@ -48,7 +48,7 @@ class FolderOfRuns:
             raise BadInput(f"there is no folder {scrub(path)}", "callmark view DIR shows the runs in DIR; callmark run makes some.")
         self._real = os.path.realpath(path)
         self._lock = Lock()
-        self.precedence = Precedence()
+        self.precedence = PriorityGate()
         self._open: dict[str, tuple[Stamp, OpenedRun | RunInProgress]] = {}
         self._summaries: dict[str, tuple[Stamp, Summary | None]] = {}
         self._compared: dict[tuple[tuple[str, Stamp], ...], dict[str, Any]] = {}

@@ -11,9 +11,9 @@ import msgspec
 
 from callmark.errors import BadInput
 from callmark.formats.predictions import read_prediction
-from callmark.grading.grader import Graded, read_grade
-from callmark.running.folder import GRADES, PREDICTIONS
-from callmark.running.runs import Run
+from callmark.grading.grader import GradeRecord, read_grade
+from callmark.runs.run import Run
+from callmark.runs.store import GRADES, PREDICTIONS
 from callmark.types import Prediction
 from callmark.viewer.rows import Columns, MadeCalls
 
@@ -28,7 +28,7 @@ class GradedRows:
         self._predictions = run.folder.file(PREDICTIONS)
         self._begins = array("q")  # the prediction of each, -1 where there is none
 
-    def read(self) -> Iterator[Graded]:
+    def read(self) -> Iterator[GradeRecord]:
         """The grades one by one, each after its row was added."""
         made = MadeCalls(self._predictions)
         cut = self.run.info.dataset.cut
@@ -52,7 +52,7 @@ class GradedRows:
         begins = self._begins[row]
         return None if begins < 0 else prediction_at(self._predictions, begins)
 
-    def grade(self, row: int) -> Graded:
+    def grade(self, row: int) -> GradeRecord:
         """The grade of a row, read again. A file that is gone, or another by now, raises `BadInput`."""
         try:
             with Path(self.run.folder.file(GRADES)).open("rb") as lines:

@@ -10,12 +10,12 @@ from typing import Any
 
 from callmark.analysis.summary import Summary, Tally
 from callmark.errors import BadInput
-from callmark.grading.grader import Graded
-from callmark.running.runs import Run
+from callmark.grading.grader import GradeRecord
+from callmark.runs.run import Run
 from callmark.viewer.conversations import CasesOfRun
 from callmark.viewer.graded_rows import GradedRows
 from callmark.viewer.page_data import case_data, message_data, run_data
-from callmark.viewer.precedence import Precedence
+from callmark.viewer.priority_gate import PriorityGate
 
 _FIRST, _STEP = 500, 5000  # rows that are there together: a screen of them at first
 _SOON = 20_000  # rows before which nothing is counted
@@ -26,9 +26,9 @@ _PATIENCE = 0.15  # seconds that somebody waits for numbers before they are told
 class OpenedRun:
     """One run, and the three things it is asked."""
 
-    def __init__(self, name: str, path: str, precedence: Precedence | None = None) -> None:
+    def __init__(self, name: str, path: str, precedence: PriorityGate | None = None) -> None:
         self.name = name
-        self._precedence = precedence or Precedence()
+        self._precedence = precedence or PriorityGate()
         self.run = Run(path)
         self._rows = GradedRows(self.run)
         self._cases = CasesOfRun(self.run.folder, self.run.info)
@@ -136,7 +136,7 @@ class OpenedRun:
 
     def _read_rows(self, tally: Tally | None = None) -> None:
         """Read the rows, and count them where nobody has; then what takes long in a large run before a case of it can be looked at."""
-        waiting: list[Graded] = []
+        waiting: list[GradeRecord] = []
         count = 0
         for count, grade in enumerate(self._rows.read(), 1):
             if tally:
@@ -166,7 +166,7 @@ class OpenedRun:
             self._changed.notify_all()
 
 
-def _add(tally: Tally, grades: list[Graded]) -> None:
+def _add(tally: Tally, grades: list[GradeRecord]) -> None:
     for grade in grades:
         tally.add(grade)
     grades.clear()

@@ -13,10 +13,10 @@ from callmark.analysis.differences import SMALL
 from callmark.analysis.summary import Estimate, Summary
 from callmark.calls.matchers import recorded
 from callmark.grading.grade import sentence
-from callmark.grading.grader import Graded
-from callmark.running.comparing import Against
-from callmark.running.folder import RunInfo
-from callmark.running.runs import headline_of
+from callmark.grading.grader import GradeRecord
+from callmark.runs.compare import Against
+from callmark.runs.run import headline_of
+from callmark.runs.store import RunInfo
 from callmark.types import Call, Case, Message, Prediction
 from callmark.viewer.page_json import exact, shown_id
 
@@ -40,10 +40,10 @@ _LABELS = {
 
 
 def label(metric: str) -> str:
-    """A metric in words: `tool selection`, `recall`; those of a suite of one's own with the name of the suite."""
-    suite, _, name = metric.rpartition(".")
+    """A metric in words: `tool selection`, `recall`; those of an evaluator of one's own with the name of the evaluator."""
+    evaluator, _, name = metric.rpartition(".")
     plain = name.replace("_", " ")
-    return _LABELS.get(metric) or (plain if suite in ("process", "effort", "recorded") else f"{suite} {plain}".strip())
+    return _LABELS.get(metric) or (plain if evaluator in ("process", "effort", "recorded") else f"{evaluator} {plain}".strip())
 
 
 def run_data(
@@ -127,7 +127,7 @@ def message_data(message: Message) -> dict[str, Any]:
     }
 
 
-def case_data(run: str, grade: Graded, case: Case | None, prediction: Prediction | None, *, problem: str = "") -> dict[str, Any]:
+def case_data(run: str, grade: GradeRecord, case: Case | None, prediction: Prediction | None, *, problem: str = "") -> dict[str, Any]:
     """A case in one trial, without its conversation. Where its dataset is gone, `case` is None and what was expected is known by name only;
     the same for what was made, without a prediction.
     """
@@ -137,7 +137,7 @@ def case_data(run: str, grade: Graded, case: Case | None, prediction: Prediction
     else:
         counted = tuple(Call(name, {}, None, "arguments not known") for name in grade.expected)
     states = prediction.states if prediction else None
-    spent = grade.spent
+    usage = grade.usage
     return {
         "id": shown_id(grade.case),
         "trial": exact(grade.trial),
@@ -153,8 +153,8 @@ def case_data(run: str, grade: Graded, case: Case | None, prediction: Prediction
         "error": grade.error,
         "ending": grade.ending,
         "finish": prediction.finish if prediction else "",
-        "seconds": spent.seconds if spent else None,
-        "tokens": [spent.input_tokens, spent.output_tokens] if spent and spent.input_tokens + spent.output_tokens else None,
+        "seconds": usage.seconds if usage else None,
+        "tokens": [usage.input_tokens, usage.output_tokens] if usage and usage.input_tokens + usage.output_tokens else None,
         "expected": [call_data(call) for call in counted],
         "alternatives": [[call_data(call) for call in calls] for calls in answers],
         "made": [call_data(call) for call in prediction.calls]

@@ -13,16 +13,16 @@ import msgspec
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.formats import write_lines
-from callmark.grading.grader import Graded
-from callmark.running.comparing import compared
-from callmark.running.runs import Run
+from callmark.grading.grader import GradeRecord
+from callmark.runs.compare import compared
+from callmark.runs.run import Run
 from callmark.types import Message
+from callmark.viewer.bounded_heap import BoundedHeap
 from callmark.viewer.bundle import around_data
 from callmark.viewer.conversations import CasesOfRun, Told
 from callmark.viewer.graded_rows import GradedRows
 from callmark.viewer.page_data import case_data, comparison_data, message_data, run_data
 from callmark.viewer.page_json import inside_script, page_json
-from callmark.viewer.worst import Worst
 from callmark.wording import ended
 
 MOST = 20_000_000  # bytes of conversations, and as many of cases
@@ -118,12 +118,12 @@ class _Read:
         size = len(columns)
         return _encode({"from": 0, "next": None, "total": size, "names": columns.names(), **columns.chunk(0, size)})
 
-    def by_case(self) -> Iterator[tuple[str, list[tuple[int, Graded]]]]:
+    def by_case(self) -> Iterator[tuple[str, list[tuple[int, GradeRecord]]]]:
         """The grades of each case, with their rows."""
         for case, grades in groupby(enumerate(self.run.grades()), key=lambda numbered: numbered[1].case):
             yield case, list(grades)
 
-    def score(self, grade: Graded) -> float:
+    def score(self, grade: GradeRecord) -> float:
         return _ERROR if grade.error else grade.metrics.get(self.run.headline, 1.0)
 
 
@@ -131,8 +131,8 @@ class Inside:
     """The cases and conversations that go into the report."""
 
     def __init__(self, most: int = MOST) -> None:
-        self._cases = Worst(most)
-        self._conversations = Worst(most)
+        self._cases = BoundedHeap(most)
+        self._conversations = BoundedHeap(most)
         self._told: dict[str, tuple[str, str, str | None]] = {}  # of each case: its run, what the page calls it, its conversation
 
     def add(self, runs: Sequence[_Read]) -> None:
@@ -165,7 +165,7 @@ class Inside:
             self._conversations.pass_over()
         return key
 
-    def _add_case(self, run: _Read, row: int, grade: Graded, told: Told | None, conversation: str | None) -> None:
+    def _add_case(self, run: _Read, row: int, grade: GradeRecord, told: Told | None, conversation: str | None) -> None:
         score = run.score(grade)
         if not self._cases.wants(score):
             self._cases.pass_over()

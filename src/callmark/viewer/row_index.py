@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from callmark.formats.dialect import row_id
+from callmark.formats.format import row_id
 from callmark.formats.rows import Rows
 from callmark.types import Place
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from callmark.errors import BadInput
 from callmark.formats.predictions import read_prediction
-from callmark.grading.grader import Graded
+from callmark.grading.grader import GradeRecord
 from callmark.types import Call, Fault, FaultKind
 from callmark.viewer.page_json import exact, short, shown_id
 
@@ -53,7 +53,7 @@ _COLUMNS = (
 
 
 class Columns:
-    """Rows, taken one by one and given as columns. `counted` are the suites whose faults are told."""
+    """Rows, taken one by one and given as columns. `counted` are the evaluators whose faults are told."""
 
     def __init__(self, metrics: Sequence[str], *, headline: str, counted: Collection[str]) -> None:
         self._headline = headline
@@ -71,9 +71,9 @@ class Columns:
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def add(self, grade: Graded, calls: Sequence[Call]) -> None:
+    def add(self, grade: GradeRecord, calls: Sequence[Call]) -> None:
         """Add the row of a grade, and of the calls that were made: none where they are not known."""
-        told = [one for one in grade.faults if not self._counted or not self._counted.isdisjoint(one.suites)] if grade.faults else []
+        told = [one for one in grade.faults if not self._counted or not self._counted.isdisjoint(one.evaluators)] if grade.faults else []
         expected, made = _codes(grade, calls, told[0] if told else None)
         metrics = grade.metrics
         self.trials = max(self.trials, grade.trial + 1)
@@ -92,7 +92,7 @@ class Columns:
                 next((one.origin for one in told if one.origin), "") if told else "",
                 expected,
                 made,
-                None if grade.spent is None else grade.spent.seconds,
+                None if grade.usage is None else grade.usage.seconds,
                 short(grade.ending, LONGEST_NAME),
                 short(grade.error, LONGEST_ERROR),
             )
@@ -116,7 +116,7 @@ class Columns:
     def names(self) -> dict[str, Sequence[str]]:
         return {"tools": list(self._tools.all), "types": list(self._types.all), "faults": FAULTS}
 
-    def _made_tool(self, grade: Graded) -> int:
+    def _made_tool(self, grade: GradeRecord) -> int:
         if not grade.made:
             return NO_CALL
         name = grade.made[0]
@@ -124,7 +124,7 @@ class Columns:
             return UNKNOWN_TOOL
         return self._tools.place(name)
 
-    def _pass(self, grade: Graded, told: Sequence[Fault]) -> int | None:
+    def _pass(self, grade: GradeRecord, told: Sequence[Fault]) -> int | None:
         if grade.error:
             return None
         if self._passed is None:
@@ -141,7 +141,7 @@ def code(call: Call) -> str:
         return short(f"{call.name}(…)", LONGEST_CODE)
 
 
-def _codes(grade: Graded, calls: Sequence[Call], fault: Fault | None) -> tuple[str, str]:
+def _codes(grade: GradeRecord, calls: Sequence[Call], fault: Fault | None) -> tuple[str, str]:
     """What was expected and made as code: the calls that this fault is about, without one the first of each."""
     if fault is None and len(calls) == 1 and grade.pairs == _ONE_RIGHT:
         both = code(calls[0])
@@ -157,7 +157,7 @@ def _codes(grade: Graded, calls: Sequence[Call], fault: Fault | None) -> tuple[s
     return expected_code, short(str(fault.actual) if whole and fault else f"{grade.made[made]}(…)", LONGEST_CODE)
 
 
-def _expected_code(grade: Graded, calls: Sequence[Call], index: int) -> str:
+def _expected_code(grade: GradeRecord, calls: Sequence[Call], index: int) -> str:
     about = [one for one in grade.faults if one.expected_index == index]
     for fault in about:
         if fault.argument is None and isinstance(fault.expected, str):

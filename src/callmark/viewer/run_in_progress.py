@@ -16,10 +16,10 @@ from msgspec import structs
 from callmark.analysis.summary import Tally
 from callmark.errors import BadInput
 from callmark.formats.predictions import read_prediction
+from callmark.grading.evaluator import fault_evaluators
 from callmark.grading.grader import Grader
-from callmark.grading.suites import telling
-from callmark.running.folder import PREDICTIONS, RunFolder
-from callmark.running.runs import headline_of
+from callmark.runs.run import headline_of
+from callmark.runs.store import PREDICTIONS, RunFolder
 from callmark.types import Case, Prediction
 from callmark.viewer.conversations import CasesOfRun, Talk, Told
 from callmark.viewer.graded_rows import prediction_at
@@ -41,7 +41,7 @@ class RunInProgress:
         self._cases = CasesOfRun(self.folder, self.info)
         self._grader = Grader(self.info.settings)
         scenarios = self.info.dataset.what == "scenarios"
-        counted = telling(self.info.settings.suites, scenarios=scenarios)
+        counted = fault_evaluators(self.info.settings.evaluators, scenarios=scenarios)
         self.info = structs.replace(self.info, metrics=self._grader.metrics)
         self._columns = Columns(self.info.metrics, headline=headline_of(self.info), counted=counted)
         self._tally = Tally(counted=counted, ignore=self.info.settings.ignore)
@@ -138,7 +138,7 @@ class RunInProgress:
         near, case = found
         try:
             grade = self._grader.record(case, [prediction])[0]
-        except BadInput:  # a suite of one's own that fails: grading the run will tell
+        except BadInput:  # an evaluator of one's own that fails: grading the run will tell
             return
         self._tally.add(grade)
         self._columns.add(grade, prediction.calls)

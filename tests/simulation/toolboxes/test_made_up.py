@@ -11,10 +11,10 @@ import pytest
 from callmark.calls.schema import violations
 from callmark.errors import BadInput
 from callmark.simulation.openapi import read_api
+from callmark.simulation.session import State, Toolbox
 from callmark.simulation.states import changes, expected_changes
-from callmark.simulation.talk import State, Toolbox
 from callmark.simulation.toolboxes import open_tools
-from callmark.simulation.toolboxes.made_up import MadeUpTools
+from callmark.simulation.toolboxes.mock_api import MockApiTools
 from callmark.types import Call, Tool
 
 APIS = Path(__file__).parent.parent / "synthesis"
@@ -24,7 +24,7 @@ Found = TypeVar("Found")
 
 def within(path: str, talk: Callable[[Toolbox], Coroutine[Any, Any, Found]], conversation: str = "case-1/0/ab12cd34") -> Found:
     async def held() -> Found:
-        async with MadeUpTools(path) as source, source.opened(conversation) as toolbox:
+        async with MockApiTools(path) as source, source.opened(conversation) as toolbox:
             return await talk(toolbox)
 
     return asyncio.run(held())

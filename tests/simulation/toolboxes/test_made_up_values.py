@@ -12,16 +12,16 @@ import pytest
 
 from callmark.calls.schema import violations
 from callmark.errors import BadInput
-from callmark.simulation.made_up.effects import effect
-from callmark.simulation.made_up.family import Family
-from callmark.simulation.made_up.kinds import Field, Kind, Kinds
-from callmark.simulation.made_up.names import has_article, key_stem, noun_of, plural, singular, words_of
-from callmark.simulation.made_up.patterns import fitting
-from callmark.simulation.made_up.rows import Things
-from callmark.simulation.made_up.stock import TODAY
-from callmark.simulation.made_up.values import About, Values
+from callmark.simulation.mock_api.effects import effect
+from callmark.simulation.mock_api.family import Family
+from callmark.simulation.mock_api.kinds import Field, Kind, Kinds
+from callmark.simulation.mock_api.names import has_article, key_stem, noun_of, plural, singular, words_of
+from callmark.simulation.mock_api.patterns import fitting
+from callmark.simulation.mock_api.rows import Things
+from callmark.simulation.mock_api.stock import TODAY
+from callmark.simulation.mock_api.values import About, Values
 from callmark.simulation.openapi import Operation, read_api
-from callmark.simulation.toolboxes.made_up import MadeUpTools
+from callmark.simulation.toolboxes.mock_api import MockApiTools
 from callmark.types import Call, Tool
 
 MANY = 40  # seeds that a value is made with
@@ -203,7 +203,7 @@ def document(tmp_path: Path, answer: Any, **more: Any) -> str:
 
 def looked(path: str) -> str:
     async def talk() -> str:
-        async with MadeUpTools(path) as source, source.opened("c/0/x") as toolbox:
+        async with MockApiTools(path) as source, source.opened("c/0/x") as toolbox:
             await toolbox.state()
             return (await toolbox.call(Call("look", {}))).text
 
@@ -275,7 +275,7 @@ def test_an_answer_that_only_wraps_another_is_about_that(tmp_path: Path) -> None
     path.write_text(json.dumps({"openapi": "3.0.0", "paths": operations}), encoding="utf-8")
 
     async def talk() -> tuple[Any, Any]:
-        async with MadeUpTools(str(path)) as source, source.opened("c/0/x") as toolbox:
+        async with MockApiTools(str(path)) as source, source.opened("c/0/x") as toolbox:
             before = json.loads((await toolbox.call(Call("look", {}))).text)
             await toolbox.call(Call("drop", {"id": before["data"]["items"][0]["id"]}))
             return before, json.loads((await toolbox.call(Call("look", {}))).text)

@@ -6,7 +6,7 @@ ERROR_ANALYSIS = (
     Section(
         """# Error analysis
 
-What went wrong, where, and how often? A fault is one thing that is wrong with one call, as the suite that stands for the run counts it;
+What went wrong, where, and how often? A fault is one thing that is wrong with one call, as the evaluator that stands for the run counts it;
 errors (time-outs, crashes) are no faults, and stand at the end. How good the run is as a whole is in `evaluation.ipynb`.
 """,
         OPENING,
@@ -35,7 +35,7 @@ rows = [
     }
     for grade in run.grades()
     for fault in grade.faults
-    if not run.counted or run.counted.intersection(fault.suites)
+    if not run.counted or run.counted.intersection(fault.evaluators)
 ]
 faults = pd.DataFrame(rows)
 """,
@@ -129,7 +129,7 @@ pd.DataFrame({"number": counts})
         """## Wrong arguments
 
 Which arguments go wrong, and in which way. **Missing** ones are low recall of arguments: it does not ask, or does not pass on what it was
-told. **Wrong values** are low precision: *invented* ones stand nowhere in the conversation, those from *elsewhere* were taken from the
+told. **Wrong values** are low precision: *hallucinated* ones stand nowhere in the conversation, those from *elsewhere* were taken from the
 wrong place in it. **Wrong types** and **unknown** ones say that the schema was not understood.
 """,
         {
@@ -146,7 +146,7 @@ alt.Chart(counts[counts["times"] > 0], title="Wrong arguments").mark_bar().encod
 )
 """,
             "arguments-table": """
-from_where = pd.DataFrame([{"invented": one.invented, "elsewhere": one.elsewhere} for one in arguments])
+from_where = pd.DataFrame([{"hallucinated": one.hallucinated, "elsewhere": one.elsewhere} for one in arguments])
 named.join(from_where).set_index("argument")
 """,
             "argument-examples-table": """

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from callmark.analysis.details import Details
 from callmark.analysis.summary import Summary
-from callmark.running.runs import Run
+from callmark.runs.run import Run
 
 
 class Facts(NamedTuple):

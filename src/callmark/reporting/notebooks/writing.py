@@ -17,7 +17,7 @@ from callmark.reporting.notebooks.error_analysis import ERROR_ANALYSIS
 from callmark.reporting.notebooks.evaluation import EVALUATION
 from callmark.reporting.notebooks.executing import PYTHON, execute
 from callmark.reporting.notebooks.sections import Facts, Section
-from callmark.running.runs import Run
+from callmark.runs.run import Run
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

@@ -56,9 +56,9 @@ def _opened(spec: str, timeout: float, keys: Keys) -> ListedTools:
 
                 return RecordedTools(rest)
             case "openapi":
-                from callmark.simulation.toolboxes.made_up import MadeUpTools
+                from callmark.simulation.toolboxes.mock_api import MockApiTools
 
-                return MadeUpTools(rest)
+                return MockApiTools(rest)
     except BadInput as error:  # what a module raised while it was imported may have a key in it
         raise BadInput(keys.hide(str(error)), keys.hide(error.hint)) from None
     if kind in ("http", "https"):

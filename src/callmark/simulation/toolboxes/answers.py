@@ -7,8 +7,8 @@ import msgspec
 from msgspec import Raw
 
 from callmark.calls.strict import NotStrict, parse, scrub
-from callmark.models.model import NoReply
-from callmark.simulation.talk import Result, State
+from callmark.models.model import ModelError
+from callmark.simulation.session import Result, State
 from callmark.types import Call
 from callmark.wording import nearest
 
@@ -46,7 +46,7 @@ class StateReader:
         self._rows: dict[bytes, dict[str, Any]] = {}
 
     def read(self, text: str) -> State:
-        """The state in a JSON text, `{table: {key: {column: value}}}`; anything else raises `NoReply`."""
+        """The state in a JSON text, `{table: {key: {column: value}}}`; anything else raises `ModelError`."""
         if len(self._rows) > _MOST_ROWS:
             self._rows.clear()
         try:
@@ -69,8 +69,8 @@ class StateReader:
         try:
             return parse(text)
         except NotStrict as problem:
-            raise NoReply(f"the state of {self._whose} cannot be read: {problem}") from None
+            raise ModelError(f"the state of {self._whose} cannot be read: {problem}") from None
 
-    def _of_another_form(self) -> NoReply:
+    def _of_another_form(self) -> ModelError:
         form = "tables, rows by their key, and columns: {table: {key: {column: value}}}"
-        return NoReply(f"the state of {self._whose} is not made of {form}")
+        return ModelError(f"the state of {self._whose} is not made of {form}")

@@ -1,7 +1,7 @@
 """A connection to a tool server that speaks MCP, over its pipes or over HTTP.
 
 The SDK's scopes must be entered and left in one task, so a connection lives in a task of its own and is asked from others. Whatever goes
-wrong with it is a `NoReply` that names the server and says what happened, with the server's last words where there are any.
+wrong with it is a `ModelError` that names the server and says what happened, with the server's last words where there are any.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from msgspec import Struct
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.models.keys import Keys, Url, read_url
-from callmark.models.model import NoReply
+from callmark.models.model import ModelError
 from callmark.models.process import program_name
 from callmark.models.specs import KEY_IN_COMMAND
 from callmark.simulation.toolboxes.server_process import LONGEST_LINE, MOMENT, ServerProcess, quoted
@@ -70,7 +70,7 @@ class Connection:
         self._why = ""
 
     async def start(self) -> "Connection":
-        """Connects and shakes hands; raises `NoReply` where that fails, and leaves nothing behind then."""
+        """Connects and shakes hands; raises `ModelError` where that fails, and leaves nothing behind then."""
         ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         patience = max(self._timeout, LEAST_PATIENCE)
         try:
@@ -133,15 +133,15 @@ class Connection:
         try:
             return ServerProcess(list(words))
         except FileNotFoundError:
-            raise NoReply(f"there is no program called {self._keys.hide(words[0])!r} for the tool server") from None
+            raise ModelError(f"there is no program called {self._keys.hide(words[0])!r} for the tool server") from None
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or error
-            raise NoReply(f"the tool server {self._server.name} cannot be started: {why}") from None
+            raise ModelError(f"the tool server {self._server.name} cannot be started: {why}") from None
 
     async def _live(self, ready: "asyncio.Future[Client]") -> None:
         from mcp import Client
 
-        logging.getLogger("mcp").addHandler(_SILENCE)  # else it writes to standard error what is a `NoReply` of ours
+        logging.getLogger("mcp").addHandler(_SILENCE)  # else it writes to standard error what is a `ModelError` of ours
         try:
             transport = self._process.streams() if self._process is not None else self._over_http()
             async with Client(transport, mode=self._mode, cache=None) as client:
@@ -212,8 +212,8 @@ class Connection:
     def _said(self) -> str:
         return self._process.said if self._process is not None else ""
 
-    def _problem(self, sentence: str) -> NoReply:
-        return NoReply(scrub(self._keys.hide(f"the tool server {self._server.name} {sentence}")))
+    def _problem(self, sentence: str) -> ModelError:
+        return ModelError(scrub(self._keys.hide(f"the tool server {self._server.name} {sentence}")))
 
 
 _SILENCE = logging.NullHandler()

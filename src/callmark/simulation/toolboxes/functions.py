@@ -19,11 +19,11 @@ from typing import Any, Self
 
 from callmark.calls.strict import dump
 from callmark.errors import BadInput
-from callmark.models.model import NoReply
+from callmark.models.model import ModelError
 from callmark.models.replies import kind_of
 from callmark.models.threads import Outcome
 from callmark.models.user_code import UserCode, described, imported_module
-from callmark.simulation.talk import Result, State, Toolbox
+from callmark.simulation.session import Result, State, Toolbox
 from callmark.simulation.toolboxes.answers import StateReader, refused, told
 from callmark.simulation.toolboxes.signatures import Signature
 from callmark.types import Call, Tool
@@ -54,18 +54,18 @@ class FunctionTools:
         try:
             functions = await self._made()
         except BadInput as error:  # it was fine when the source was entered: an error of this conversation, not the end of all
-            raise NoReply(str(error)) from None
+            raise ModelError(str(error)) from None
         yield _FunctionToolbox(self, functions)
 
     async def run(self, function: Callable[[], Any], what: str) -> Outcome:
-        """What a function gives back or raises; one that does not come back in time raises `NoReply`, in which it is called `what`."""
+        """What a function gives back or raises; one that does not come back in time raises `ModelError`, in which it is called `what`."""
         return await self._code.run(function, what=what)
 
     async def __aenter__(self) -> Self:
         self._code.enter()
         try:
             functions = await self._made()
-        except NoReply as error:
+        except ModelError as error:
             await self.__aexit__(None, None, None)
             raise BadInput(str(error)) from None
         except BaseException:
@@ -84,7 +84,7 @@ class FunctionTools:
         for maker in self._makers:
             value, error = await self.run(maker, "the maker of the tools")
             if error is not None:
-                raise NoReply(f"the tools of {self.label} cannot be made: {described(error)}")
+                raise ModelError(f"the tools of {self.label} cannot be made: {described(error)}")
             for name, function in _functions(value):
                 if name in functions:
                     raise BadInput(f"there are two tools called {name} in {self.label}")
@@ -107,7 +107,7 @@ class _FunctionToolbox:
             return no
         function = self._functions.get(call.name)
         if function is None:
-            raise NoReply(f"{self._source.label} made no {call.name} for this conversation")
+            raise ModelError(f"{self._source.label} made no {call.name} for this conversation")
         try:
             bound = self._source.signatures[call.name].bound(function, deepcopy(call.arguments))  # theirs to change; the call is recorded
         except BadInput as problem:
@@ -125,7 +125,7 @@ class _FunctionToolbox:
             return None
         value, error = await self._source.run(function, _STATE)
         if error is not None:
-            raise NoReply(f"{_STATE} of {self._source.label} raised {described(error)}")
+            raise ModelError(f"{_STATE} of {self._source.label} raised {described(error)}")
         return None if value is None else StateReader(self._source.label).read(dump(value))
 
 

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from callmark.errors import BadInput
-from callmark.simulation.talk import Result, State, Toolbox, ToolSource
+from callmark.simulation.session import Result, State, Toolbox, ToolSource
 from callmark.simulation.toolboxes.answers import refused
 from callmark.types import Call, Tool
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Self
 from callmark.calls.strict import NotStrict, dump, parse
 from callmark.errors import BadInput
 from callmark.models.keys import Keys
-from callmark.models.model import NoReply
-from callmark.simulation.talk import Result, State, Toolbox
+from callmark.models.model import ModelError
+from callmark.simulation.session import Result, State, Toolbox
 from callmark.simulation.toolboxes.answers import StateReader, refused, told
 from callmark.simulation.toolboxes.connection import Connection, Server, read_server
 from callmark.types import Call, Tool
@@ -74,7 +74,7 @@ class McpTools:
         self._connecting, self._looking, self._starting = asyncio.Lock(), asyncio.Lock(), asyncio.Semaphore(_AT_A_TIME)
         try:
             await self._probe()
-        except NoReply as error:
+        except ModelError as error:
             await self.__aexit__(None, None, None)
             raise BadInput(str(error), "Try the command by itself, or ask whoever runs the server.") from None
         except BaseException:
@@ -96,17 +96,17 @@ class McpTools:
             told = await connection.ask("which tools it has", _listed_tools)
             self.has_state = await connection.ask("which resources it has", _has_state)
         except MCPError as error:
-            raise NoReply(f"the tool server {self._server.name} does not tell its tools: {self.keys.hide(str(error))}") from None
+            raise ModelError(f"the tool server {self._server.name} does not tell its tools: {self.keys.hide(str(error))}") from None
         self.tools = tuple(_without_keys(tool, self.keys) for tool in told)
         if not self.tools:
-            raise NoReply(f"the tool server {self._server.name} has no tools")
+            raise ModelError(f"the tool server {self._server.name} has no tools")
         capabilities = connection.client.server_capabilities
         self._is_shared = any(EXTENSION in (known or {}) for known in (capabilities.extensions, capabilities.experimental))
         if self._server.url is not None and not self._is_shared:
             self._mode = "legacy"  # the only one in which there are sessions
             try:
                 self._kept = await self._started()
-            except NoReply:  # a server of the newest kind alone, which keeps nothing apart
+            except ModelError:  # a server of the newest kind alone, which keeps nothing apart
                 self._mode = "auto"
             else:
                 await connection.close()
@@ -119,7 +119,7 @@ class McpTools:
                 try:
                     await connection.ask("whether it is still there", _listed_tools, timeout=_STILL_THERE)
                     connection.in_doubt = False
-                except NoReply:
+                except ModelError:
                     await connection.close()
             if connection is None or connection.is_gone:
                 if connection is not None:
@@ -137,11 +137,11 @@ class McpTools:
 
     async def _started(self) -> Connection:
         if self._barren >= MOST_STARTS:
-            raise NoReply(f"{self._failure}; after {MOST_STARTS} times in a row it is tried no more", hopeless=True)
+            raise ModelError(f"{self._failure}; after {MOST_STARTS} times in a row it is tried no more", hopeless=True)
         async with self._starting:
             try:
                 connection = await Connection(self._server, timeout=self._timeout, keys=self.keys, mode=self._mode).start()
-            except NoReply as error:
+            except ModelError as error:
                 self._barren += 1
                 self._failure = str(error)
                 raise
@@ -197,7 +197,7 @@ class _McpToolbox:
         try:
             text = await self._connection.ask(STATE, request)
         except MCPError as error:
-            raise NoReply(f"{self._source.label} does not tell its state: {self._keys.hide(str(error))}") from None
+            raise ModelError(f"{self._source.label} does not tell its state: {self._keys.hide(str(error))}") from None
         return self._source.states.read(text)
 
     def _told(self, text: str, *, is_error: bool) -> Result:

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from callmark.simulation.talk import NothingToOpen, Result, State, Toolbox
+from callmark.simulation.session import NothingToOpen, Result, State, Toolbox
 from callmark.types import Call, Tool
 
 

@@ -16,7 +16,7 @@ from callmark.calls.values import exact, without_defaults
 from callmark.calls.words import normal
 from callmark.errors import BadInput
 from callmark.formats import load
-from callmark.simulation.talk import NothingToOpen, Result, State, Toolbox
+from callmark.simulation.session import NothingToOpen, Result, State, Toolbox
 from callmark.simulation.toolboxes.answers import refused, told
 from callmark.types import Call, Tool
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection
 from callmark.errors import BadInput
 from callmark.formats.scenarios import STYLES
 from callmark.models.specs import HTTP, OTHERS
-from callmark.simulation.talk import Ask, User
-from callmark.simulation.users.agenda import AgendaUser
-from callmark.simulation.users.model import ModelUser
+from callmark.simulation.session import Ask, User
+from callmark.simulation.users.llm import LLMUser
+from callmark.simulation.users.rule_based.user import RuleBasedUser
 from callmark.simulation.users.script import ScriptUser
 from callmark.wording import nearest
 
@@ -29,18 +29,18 @@ def open_user(spec: str, *, ask_model: Callable[[str], tuple[Ask, str]], models:
     text = spec.strip()
     word, colon, rest = text.partition(":")
     if text in models:
-        return ModelUser(*ask_model(text))
+        return LLMUser(*ask_model(text))
     if word == _AGENDA:
         if colon and rest not in STYLES:
             raise BadInput(f"there is no agenda user called {rest!r}{nearest(rest, STYLES)}", f"They are {', '.join(STYLES)}.")
-        return AgendaUser(rest, seed=seed)
+        return RuleBasedUser(rest, seed=seed)
     if word == _SCRIPT:
         if colon:
             hint = "Put its lines into data.script of the scenario, and say script."
             raise BadInput(f"{text[:80]!r} names no user: a script stands in its scenario", hint)
         return ScriptUser()
     if word.lower() in (*HTTP, *OTHERS, "https"):
-        return ModelUser(*ask_model(text))
+        return LLMUser(*ask_model(text))
     if not text:
         raise BadInput("no user is named", _HINT)
     raise BadInput(f"there is no user called {text[:80]!r}{nearest(word, [_AGENDA, _SCRIPT, *models, *HTTP, *OTHERS])}", _HINT)

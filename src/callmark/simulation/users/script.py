@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from callmark.errors import BadInput
-from callmark.simulation.talk import NothingToOpen, Utterance
+from callmark.simulation.session import NothingToOpen, UserTurn
 from callmark.types import Case, Message
 
 
@@ -30,9 +30,9 @@ class Reader:
         self._lines = lines
         self._next = 0
 
-    async def speak(self, heard: Sequence[Message]) -> Utterance:
+    async def speak(self, heard: Sequence[Message]) -> UserTurn:
         """The next line."""
         if self._next >= len(self._lines):
-            return Utterance("", True)
+            return UserTurn("", True)
         self._next += 1
-        return Utterance(self._lines[self._next - 1], self._next == len(self._lines))
+        return UserTurn(self._lines[self._next - 1], self._next == len(self._lines))

@@ -2,7 +2,7 @@
 
 import { el } from "./dom.js";
 import { empty } from "./panels.js";
-import { talk } from "./talk.js";
+import { talk } from "./conversation.js";
 import { code, prose, visible } from "./text.js";
 import { verdict } from "./verdict.js";
 

@@ -62,9 +62,9 @@ function outcome({ title, one, score, pass }) {
 }
 
 function faultList({ title, one }, named, point) {
-  const suites = suitesOf(one);
+  const evaluators = evaluatorsOf(one);
   const lines = one.faults
-    .filter((fault) => counts(fault, suites))
+    .filter((fault) => counts(fault, evaluators))
     .map((fault) =>
       el(
         "li",
@@ -76,12 +76,12 @@ function faultList({ title, one }, named, point) {
           prose(fault.sentence),
           " ",
           origin(fault, point),
-          fault.suites?.length
+          fault.evaluators?.length
             ? el(
                 "small",
-                { class: "suites" },
-                ` counts in ${fault.suites
-                  .filter((suite) => suites.has(suite))
+                { class: "evaluators" },
+                ` counts in ${fault.evaluators
+                  .filter((evaluator) => evaluators.has(evaluator))
                   .map(visible)
                   .join(", ")}`,
               )
@@ -96,8 +96,8 @@ function faultList({ title, one }, named, point) {
 }
 
 function noteList({ title, one }, named, point) {
-  const suites = suitesOf(one);
-  const uncounted = one.faults.filter((fault) => !counts(fault, suites)).map(({ sentence }) => ({ kind: "", sentence, message: null }));
+  const evaluators = evaluatorsOf(one);
+  const uncounted = one.faults.filter((fault) => !counts(fault, evaluators)).map(({ sentence }) => ({ kind: "", sentence, message: null }));
   const lines = [...one.notes, ...uncounted].map(({ kind, sentence, message }) =>
     el(
       "li",
@@ -116,13 +116,13 @@ function noteList({ title, one }, named, point) {
   return told("noted, touches no score of the calls", title, named, lines);
 }
 
-// Faults that no suite of the run counts are told with the notes.
-function suitesOf(one) {
+// Faults that no evaluator of the run counts are told with the notes.
+function evaluatorsOf(one) {
   return new Set(Object.keys(one.metrics ?? {}).map((name) => name.split(".")[0]));
 }
 
-function counts(fault, suites) {
-  return !suites.size || (fault.suites ?? []).some((suite) => suites.has(suite));
+function counts(fault, evaluators) {
+  return !evaluators.size || (fault.evaluators ?? []).some((evaluator) => evaluators.has(evaluator));
 }
 
 function told(name, title, named, lines) {

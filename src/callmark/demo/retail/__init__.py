@@ -1,4 +1,0 @@
-"""A retail store: a real MCP server on SQLite (customers, products, orders) with the fifteen tools of a store's assistant, and its policy.
-
-python -m callmark.demo.retail [--seed 7] [--http PORT]
-"""

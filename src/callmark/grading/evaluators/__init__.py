@@ -1,0 +1,1 @@
+"""The built-in evaluators, one file each."""

@@ -1,0 +1,95 @@
+"""Find formats, evaluators, models, users, toolboxes and worlds by name.
+
+Built-ins are a static table of import paths, in the order in which they are tried and listed. Entry points (group `callmark.KIND`) are
+consulted only for names that are not built in, so start-up stays fast; an entry point cannot replace a built-in. An unknown name, and an
+entry point that cannot be imported, raise `BadInput`.
+"""
+
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Literal
+
+from callmark.errors import BadInput
+from callmark.wording import nearest
+
+Kind = Literal["formats", "text_formats", "evaluators", "models", "agents", "users", "toolboxes", "worlds"]
+
+BUILT_IN: dict[Kind, dict[str, str]] = {
+    "formats": {
+        "openai": "callmark.formats.openai:FORMAT",
+        "sharegpt": "callmark.formats.sharegpt:FORMAT",
+        "scenarios": "callmark.formats.scenarios:FORMAT",
+        "tau-bench": "callmark.formats.tau_bench:FORMAT",
+        "anthropic": "callmark.formats.anthropic:FORMAT",
+        "deepfabric": "callmark.formats.deepfabric:FORMAT",
+    },
+    "text_formats": {},
+    "evaluators": {
+        "call": "callmark.grading.evaluators.call:CallEvaluator",
+        "schema": "callmark.grading.evaluators.schema:SchemaEvaluator",
+        "process": "callmark.grading.evaluators.process:ProcessEvaluator",
+        "state": "callmark.grading.evaluators.state:StateEvaluator",
+        "effort": "callmark.grading.evaluators.effort:EffortEvaluator",
+        "recorded": "callmark.grading.evaluators.recorded:RecordedEvaluator",
+        "policy": "callmark.grading.evaluators.policy:PolicyEvaluator",
+    },
+    "models": {},
+    "agents": {},
+    "users": {},
+    "toolboxes": {},
+    "worlds": {},
+}
+
+
+def find(kind: Kind, name: str) -> Any:
+    """Return the object that a name stands for: a built-in, else what an installed package offers under that name."""
+    if name in BUILT_IN[kind]:
+        return load_path(BUILT_IN[kind][name])
+    point = _entry_points(kind).get(name)
+    if point is None:
+        known = names(kind)
+        what = kind.replace("_", " ").removesuffix("s") if kind != "toolboxes" else "toolbox"
+        raise BadInput(f"there is no {what} called {name!r}{nearest(name, known)}", f"Available: {', '.join(known)}.")
+    return _load(kind, point)
+
+
+def names(kind: Kind) -> tuple[str, ...]:
+    """Return every name of a kind, built-ins first."""
+    return (*BUILT_IN[kind], *(name for name in _entry_points(kind) if name not in BUILT_IN[kind]))
+
+
+def is_known(kind: Kind, name: str) -> bool:
+    """Return whether a name stands for something; nothing is imported for it."""
+    return name in BUILT_IN[kind] or name in _entry_points(kind)
+
+
+def built_in(kind: Kind) -> Iterator[Any]:
+    """Yield the built-in objects of a kind in order."""
+    return map(load_path, BUILT_IN[kind].values())
+
+
+def installed(kind: Kind) -> Iterator[Any]:
+    """Yield what installed packages offer, in the order of their names; built-in names are left out."""
+    for name, point in sorted(_entry_points(kind).items()):
+        if name not in BUILT_IN[kind]:
+            yield _load(kind, point)
+
+
+def load_path(path: str) -> Any:
+    """Return the object at `module:attribute`."""
+    module, _, attribute = path.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def _entry_points(kind: Kind) -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=f"callmark.{kind}")}
+
+
+def _load(kind: Kind, point: EntryPoint) -> Any:
+    try:
+        return point.load()
+    except (Exception, SystemExit) as error:
+        raise BadInput(
+            f"{point.name!r} ({point.value}, entry point callmark.{kind}) cannot be imported: {type(error).__name__}: {error}"
+        ) from None

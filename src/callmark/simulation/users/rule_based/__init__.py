@@ -1,0 +1,1 @@
+"""The rule-based user: follows the tasks of a scenario, without a model."""

@@ -1,0 +1,23 @@
+"""The store as an MCP server."""
+
+from typing import TYPE_CHECKING, Any
+
+from callmark.worlds import serving
+from callmark.worlds.retail import tools
+from callmark.worlds.retail.store import Store
+
+if TYPE_CHECKING:
+    from mcp.server import Server
+
+
+def make_server(seed: int = 7) -> "Server[Any]":
+    """The server, ready to be run over any transport."""
+    return serving.make_server(
+        Store(seed),
+        name="callmark-retail",
+        title="Retail store",
+        instructions="Customers, products and orders of a store. Find out who the customer is first, and confirm every write with them.",
+        tools=tools.TOOLS,
+        writes=tools.WRITES,
+        state_text=Store.state_text,
+    )

@@ -1,0 +1,148 @@
+"""What came back, written down as it comes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from callmark.errors import BadInput
+from callmark.runs.journal import Journal, is_open
+from callmark.types import Call, EndStates, Message, Prediction, Usage
+
+ONE = Prediction("a", 0, (Call("look", {"id": 1}),), finish="tool_calls", usage=Usage(0.25, 10, 5, 0.001, 2))
+TWO = Prediction("b", 1, (), "nothing to do", "hm", "", "stop")
+ERROR = Prediction("c", 0, error="no connection")
+
+OPEN = """
+import sys, time
+from callmark.runs.journal import Journal
+journal = Journal(sys.argv[1])
+print("open", flush=True)
+time.sleep(60)
+"""
+
+
+def written(path: Path, *predictions: Prediction) -> None:
+    with Journal(str(path)) as journal:
+        for prediction in predictions:
+            journal.add(prediction)
+
+
+def test_what_is_written_is_read_again_to_the_letter(tmp_path: Path) -> None:
+    file = tmp_path / "predictions.jsonl"
+    written(file, ONE, TWO)
+    written(file, ERROR)
+    with Journal(str(file)) as journal:
+        assert list(journal) == [ONE, TWO, ERROR]
+        assert not journal.healed
+
+
+def test_an_empty_file_has_nothing_in_it(tmp_path: Path) -> None:
+    with Journal(str(tmp_path / "p.jsonl")) as journal:
+        assert list(journal) == []
+
+
+@pytest.mark.parametrize("cut", [1, 5, 20])
+def test_a_torn_last_line_is_removed_and_nothing_else(tmp_path: Path, cut: int) -> None:
+    file = tmp_path / "p.jsonl"
+    written(file, ONE, TWO)
+    whole = file.read_bytes()
+    file.write_bytes(whole[: -1 - cut])
+    with Journal(str(file)) as journal:
+        assert journal.healed
+        assert list(journal) == [ONE]
+        journal.add(TWO)
+    assert file.read_bytes() == whole
+
+
+def test_a_last_line_that_lacks_only_its_end_is_kept(tmp_path: Path) -> None:
+    file = tmp_path / "p.jsonl"
+    written(file, ONE, TWO)
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1])
+    with Journal(str(file)) as journal:
+        assert list(journal) == [ONE, TWO]
+    assert file.read_bytes() == whole
+
+
+def test_a_torn_line_longer_than_a_piece_is_found(tmp_path: Path) -> None:
+    file = tmp_path / "p.jsonl"
+    written(file, ONE)
+    kept = file.read_bytes()
+    file.write_bytes(kept + b'{"case":"b","calls":[],"text":"' + b"x" * 300_000)
+    with Journal(str(file)) as journal:
+        assert list(journal) == [ONE]
+    assert file.read_bytes() == kept
+
+
+def test_a_line_in_the_middle_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "p.jsonl"
+    written(file, ONE)
+    file.write_bytes(b"\0\0\0\n" + file.read_bytes())
+    with pytest.raises(BadInput, match="p.jsonl"), Journal(str(file)) as journal:
+        list(journal)
+
+
+def test_a_second_process_is_refused_and_told_so(tmp_path: Path) -> None:
+    file = tmp_path / "run" / "p.jsonl"
+    file.parent.mkdir()
+    with subprocess.Popen([sys.executable, "-c", OPEN, str(file)], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "open\n"
+        assert is_open(str(file))
+        with pytest.raises(BadInput, match="another process is running into .*run"):
+            Journal(str(file))
+        other.kill()
+    assert not is_open(str(file))
+    written(file, ONE)
+
+
+def test_a_file_that_is_not_there_is_open_nowhere(tmp_path: Path) -> None:
+    assert not is_open(str(tmp_path / "none"))
+
+
+def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="cannot be written: Is a directory"):
+        Journal(str(tmp_path))
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
+def test_a_full_disk_is_said(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="cannot be written: No space left on device"), Journal("/dev/full") as journal:
+        journal.add(ONE)
+
+
+def test_a_key_that_is_a_number_is_hidden_and_the_line_can_still_be_read(tmp_path: Path) -> None:
+    leaky = Prediction(
+        "12345678", 0, (Call("f", {"n": 12345678, "deep": [{"x": "is 12345678 it"}]}, "12345678"),), usage=Usage(1.5, 12345678)
+    )
+    file = tmp_path / "p.jsonl"
+    with Journal(str(file), hide=lambda line: line.replace(b"12345678", "…".encode())) as journal:
+        journal.add(leaky)
+        journal.add(TWO)
+    with Journal(str(file)) as journal:
+        first, second = journal
+    assert first == Prediction("12345678", 0, (Call("f", {"n": "…", "deep": [{"x": "is … it"}]}, "…"),), usage=Usage(1.5, 12345678))
+    assert second == TWO
+
+
+def test_a_key_is_hidden_wherever_a_conversation_has_it(tmp_path: Path) -> None:
+    key = "sk-abcdefgh"
+    talk = (
+        Message("user", f"use {key}"),
+        Message("assistant", "", (Call("f", {"token": key}, f"c-{key}"),)),
+        Message("tool", f"is {key}", (), f"c-{key}", "f"),
+    )
+    states = EndStates({"t": {f"1{key}": {"k": key}}}, {"t": {"1": None}}, (f"t/1{key}",), (), f"for {key}")
+    file = tmp_path / "p.jsonl"
+    with Journal(str(file), hide=lambda line: line.replace(key.encode(), "…".encode())) as journal:
+        journal.add(Prediction("a", 0, (Call("f", {"token": key}, "c1"),), transcript=talk, ending="goodbye", states=states))
+    assert key not in file.read_text(encoding="utf-8")
+    with Journal(str(file)) as journal:
+        (read,) = journal
+    assert [message.text for message in read.transcript] == ["use …", "", "is …"]
+    assert read.transcript[1].calls[0].arguments == {"token": "…"}
+    assert read.transcript[1].calls[0].id == read.transcript[2].tool_call_id == "c-…"
+    assert read.states == EndStates({"t": {"1…": {"k": "…"}}}, {"t": {"1": None}}, ("t/1…",), (), "for …")

@@ -1,0 +1,410 @@
+"""Synthesis from an OpenAPI file alone: plans, who talks, and that every conversation is fit to be kept."""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from callmark.calls.agreement import is_yes
+from callmark.data.lint import row_findings
+from callmark.errors import BadInput
+from callmark.grading.attempt import Attempt
+from callmark.grading.evaluators.policy import PolicyEvaluator
+from callmark.grading.evaluators.policy_rules import read_rules
+from callmark.grading.evaluators.state import StateEvaluator
+from callmark.simulation.endings import COMPLETED, TRANSFER
+from callmark.simulation.mock_api.api import MockApi
+from callmark.simulation.openapi import read_api
+from callmark.simulation.users.rule_based.phrases import CLOSING, CONFIRM
+from callmark.synthesis.api_expert import is_told
+from callmark.synthesis.api_goals import Tell
+from callmark.synthesis.api_lines import EXPERT, USER
+from callmark.synthesis.api_ways import new_key
+from callmark.synthesis.api_world import api_world
+from callmark.synthesis.world import World
+from callmark.types import Case, Conversation, Message
+from tests.synthesis.api_talks import CLINIC, FOLDER, LIBRARY, RETAIL, held
+
+MANY = 40
+
+
+@pytest.mark.parametrize("path", [RETAIL, LIBRARY, CLINIC])
+@pytest.mark.parametrize("balance", [False, True])
+def test_every_conversation_is_grounded_keeps_the_rules_and_reaches_what_was_planned(path: str, balance: bool) -> None:
+    world, cases, talks, tools = held(path, MANY, balance=balance)
+    rules = read_rules(world.rules)
+    for case, talk in zip(cases, talks, strict=True):
+        attempt = Attempt(case.expected, talk.calls, prediction=talk)
+        assert talk.ending in (COMPLETED, TRANSFER), case.id
+        assert row_findings(Conversation(case.id, talk.transcript, tools)) == []
+        assert [(call.name, call.arguments) for call in talk.calls] == [(call.name, call.arguments) for call in case.expected]
+        assert StateEvaluator()(attempt) == {"reached": 1.0, "precision": 1.0, "recall": 1.0}
+        assert PolicyEvaluator(rules)(attempt) == {"kept": 1.0, "rules": 1.0}
+        assert set(_outcomes(case)) <= set(world.branches)
+
+
+@pytest.mark.parametrize("path", [RETAIL, LIBRARY])
+def test_the_same_seed_gives_the_same_words_and_another_others(path: str) -> None:
+    held.cache_clear()
+    first = held(path, 8, seed=7)[2]
+    held.cache_clear()
+    again, other = (held(path, 8, seed=seed)[2] for seed in (7, 8))
+    assert [talk.transcript for talk in first] == [talk.transcript for talk in again]
+    assert all(one.transcript != two.transcript for one, two in zip(first, other, strict=True))
+
+
+@pytest.mark.parametrize("balance", [False, True])
+def test_a_plan_is_the_same_however_many_are_asked_for(balance: bool) -> None:
+    world = api_world(RETAIL)
+    many = world.plans(9, seed=3, balance=balance)
+    assert many[4:7] == api_world(RETAIL).plans(3, seed=3, start=4, balance=balance)
+    assert [case.id.rpartition("-")[2] for case in many] == [f"{index:04d}" for index in range(9)]
+    assert all(case.id == f"{case.scenario_type}-3-{index:04d}" for index, case in enumerate(many))
+
+
+@pytest.mark.parametrize("path", [RETAIL, LIBRARY])
+def test_another_seed_has_other_people_and_things(path: str) -> None:
+    api = MockApi(read_api(path))
+
+    def keys(seed: int) -> set[tuple[str, str]]:
+        cases = api_world(path).plans(8, seed=seed, balance=True)
+        return {(kind, key) for case in cases for kind, rows in api.opened(case.id).state().items() for key in rows}
+
+    first, other = keys(7), keys(8)
+    assert len(first & other) < 0.1 * len(first), "more than by chance"
+
+
+@pytest.mark.parametrize(("path", "tools"), [(RETAIL, 15), (LIBRARY, 9)])
+def test_balance_covers_every_tool_and_every_kind_of_outcome(path: str, tools: int) -> None:
+    cases = api_world(path).plans(90, seed=7, balance=True)
+    called = {call.name for case in cases for call in case.expected}
+    assert len(called) == tools
+    outcomes = Counter(goal["outcome"] for case in cases for goal in case.data["plan"]["goals"])
+    assert outcomes.keys() == {"done", "refused", "declined", "beyond"}
+
+
+def test_most_plans_change_something() -> None:
+    cases = api_world(RETAIL).plans(60, seed=7)
+    assert sum(any(step.get("writes") for goal in _goals(case) for step in goal.get("steps", ())) for case in cases) > 30
+    assert 3 < sum(case.scenario_type == "several" for case in cases) < 25
+
+
+def test_what_is_refused_is_said_why_and_not_done() -> None:
+    _, cases, talks, _ = held(RETAIL, MANY)
+    refused = [(case, talk) for case, talk in zip(cases, talks, strict=True) if case.scenario_type == "refused"]
+    assert len(refused) > 1
+    for case, talk in refused:
+        because = _goals(case)[0]["because"]
+        assert re.search(r"[Oo]nly .*(pending|delivered).* The status of this one is \w+", because)
+        assert any(because in message.text for message in talk.transcript if message.role == "assistant")
+        assert talk.states is not None
+        assert talk.states.reached == {}
+
+
+def test_who_changes_their_mind_has_nothing_changed() -> None:
+    _, cases, talks, _ = held(LIBRARY, MANY)
+    declined = [talk for case, talk in zip(cases, talks, strict=True) if case.scenario_type == "declined"]
+    assert declined
+    for talk in declined:
+        assert talk.states is not None
+        assert talk.states.reached == {}
+        assert any(message.text.startswith("No,") for message in talk.transcript if message.role == "user")
+
+
+def test_customers_are_identified_before_anything_else_where_the_policy_says_so() -> None:
+    for case in api_world(RETAIL).plans(40, seed=5):
+        names = [call.name for call in case.expected]
+        if names and names != ["transfer_to_human_agents"]:
+            assert names[0].startswith("find_user_id_by_")
+            assert names[1] == "get_user_details"
+            assert case.expected[1].arguments["user_id"]
+
+
+def test_nobody_reads_of_other_peoples_orders() -> None:
+    _, _, talks, _ = held(RETAIL, MANY)
+    for talk in talks:
+        answers = [json.loads(message.text) for message in talk.transcript if message.role == "tool" and message.text.startswith("{")]
+        assert len({answer["user_id"] for answer in answers if "user_id" in answer}) <= 1
+
+
+@pytest.mark.parametrize("path", [RETAIL, LIBRARY, CLINIC])
+def test_what_is_said_reads_as_people_write(path: str) -> None:
+    _, _, talks, _ = held(path, MANY)
+    for talk in talks:
+        said = [message.text for message in talk.transcript if message.role == "user"]
+        assert len(set(said)) == len(said), "nobody says the same twice"
+        for message in talk.transcript[1:]:
+            if message.role in ("user", "assistant") and message.text:
+                assert not re.search(r"[{}]|\bNone\b|\bTrue\b|\ba a\b|\bthe the\b|  |_id\b|\ba [aeo]\w", message.text, re.IGNORECASE), (
+                    message.text
+                )
+                assert message.text == message.text.strip()
+
+
+def test_a_file_that_says_little_is_used_whole() -> None:
+    cases = api_world(CLINIC).plans(120, seed=7, balance=True)
+    assert {call.name for case in cases for call in case.expected} == {tool.name for tool in held(CLINIC, MANY)[3]}
+
+
+def test_who_of_several_people_it_is_about_is_said_and_never_guessed() -> None:
+    """Whatever is about a patient has their name, or what else tells them from the others, said by the user before."""
+    _, _, talks, _ = held(CLINIC, MANY, balance=True)
+    checked = 0
+    for talk in talks:
+        said = "\n".join(message.text for message in talk.transcript if message.role == "user")
+        people = [row for text in _answers(talk.transcript, "searchPatients") for row in json.loads(text)]
+        for call in talk.calls:
+            mine = [row for row in people if row["mrn"] == call.arguments.get("mrn")]
+            if mine and len(people) > 1:
+                checked += 1
+                assert any(row["name"] in said or row["phone"] in said for row in mine), talk.case
+    assert checked > 5
+
+
+def test_a_transfer_of_money_is_no_end_of_the_talk() -> None:
+    talks = held(CLINIC, MANY, balance=True)[2]
+    paid = [talk for talk in talks if any(call.name == "make_transfer" for call in talk.calls)]
+    assert paid
+    assert {talk.ending for talk in paid} == {COMPLETED}
+
+
+def test_what_is_new_is_as_it_was_asked_for_and_in_its_first_state() -> None:
+    _, _, talks, _ = held(CLINIC, MANY, balance=True)
+    booked = [
+        (call.arguments["slot"], json.loads(text))
+        for talk in talks
+        for call, text in zip(
+            [call for call in talk.calls if call.name == "bookAppointment"], _answers(talk.transcript, "bookAppointment"), strict=True
+        )
+    ]
+    assert booked
+    for slot, made in booked:
+        assert ({"day": made["day"], "hour": made["hour"]}, made["state"]) == (slot, "booked")
+
+
+def _answers(transcript: tuple[Message, ...], tool: str) -> list[str]:
+    return [message.text for message in transcript if message.role == "tool" and message.name == tool]
+
+
+_PET = {"$ref": "#/components/schemas/Pet"}
+
+
+def _pets(answered: bool, number: bool) -> dict[str, Any]:
+    """The pet shop's file; creating a pet is answered with it, and ids are numbers, if so wanted."""
+    document: dict[str, Any] = yaml.safe_load((FOLDER / "pets_api.yaml").read_text(encoding="utf-8"))
+    if answered:
+        document["paths"]["/pets"]["post"]["responses"]["201"]["content"] = {"application/json": {"schema": _PET}}
+    if number:
+        document["components"]["schemas"]["Pet"]["properties"]["id"] = {"type": "integer", "format": "int64"}
+    return document
+
+
+@pytest.mark.parametrize("answered", [False, True])
+@pytest.mark.parametrize("number", [False, True])
+def test_who_creates_a_thing_gives_it_a_key_that_no_other_has_or_had(tmp_path: Path, answered: bool, number: bool) -> None:
+    path = tmp_path / "pets.json"
+    path.write_text(json.dumps(_pets(answered, number)), encoding="utf-8")
+    api = MockApi(read_api(str(path)))
+    _, cases, talks, tools = held(str(path), 60)
+    created = 0
+    for case, talk in zip(cases, talks, strict=True):
+        assert talk.ending == COMPLETED
+        assert row_findings(Conversation(case.id, talk.transcript, tools)) == []
+        assert StateEvaluator()(Attempt(case.expected, talk.calls, prediction=talk))["reached"] == 1
+        there = api.opened(case.id).state()["pet"]
+        for index, message in enumerate(talk.transcript):
+            for key in (str(call.arguments["id"]) for call in message.calls if call.name == "createPet"):
+                created += 1
+                before = talk.transcript[:index]
+                assert key not in there
+                assert not any(re.search(rf"\b{key}\b", each.text) for each in before if each.role == "tool")
+                assert any(re.search(rf"\b{key}\b", each.text) for each in before if each.role == "user")
+                assert re.fullmatch(r"\d+" if number else r"PET-\d+", key)
+    assert created > 15
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "key", "expected"),
+    [
+        ("/pets", "createPet", "id", "id"),
+        ("/pets", "pets_post", "petId", "petId"),
+        ("/pets", "updatePet", "id", ""),
+        ("/pets", "createPet", "mother_pet_id", ""),
+        ("/pets", "createPet", "ownerId", ""),
+        ("/register", "register_pet", "pet_id", "pet_id"),
+        ("/groom", "groom_pet", "pet_id", ""),
+        ("/basket/pets", "add_pet", "pet_id", ""),
+        ("/owners/{ownerId}/pets", "createPetOfOwner", "petId", "petId"),
+        ("/pets/{petId}", "registerPet", "id", ""),
+    ],
+)
+def test_a_key_is_new_only_where_a_thing_of_its_kind_is_created(tmp_path: Path, path: str, name: str, key: str, expected: str) -> None:
+    document = _pets(False, False)
+    fields = {key: {"type": "string"}, "name": {"type": "string"}}
+    body = {"content": {"application/json": {"schema": {"type": "object", "required": list(fields), "properties": fields}}}}
+    del document["paths"]["/pets"]["post"]
+    inside = [{"name": each, "in": "path", "required": True, "schema": {"type": "string"}} for each in re.findall(r"{(\w+)}", path)]
+    post = {"operationId": name, "parameters": inside, "requestBody": body, "responses": {"201": {"description": "Done"}}}
+    document["paths"].setdefault(path, {})["post"] = post
+    file = tmp_path / "pets.json"
+    file.write_text(json.dumps(document), encoding="utf-8")
+    api = MockApi(read_api(str(file)))
+    assert new_key(api, api.meanings[name]) == expected
+
+
+def test_openings_differ() -> None:
+    _, _, talks, _ = held(RETAIL, MANY)
+    openings = [talk.transcript[1].text for talk in talks]
+    assert len(set(openings)) > 0.85 * len(openings)
+
+
+def test_the_world_says_what_it_is() -> None:
+    world: World = api_world(LIBRARY)
+    assert (world.label, world.made_up, world.tools) == ("Riverside Public Library", True, (f"openapi:{LIBRARY}",))
+    assert "Only active loans can be renewed." in world.system
+    assert "updateMember, renewLoan, placeHold, cancelHold" in world.system
+    assert [rule.kind for rule in read_rules(world.rules)] == ["confirmed", "once_per_confirmation"]
+    assert {"renewLoan: refused", "listHolds: done", "placeHold: declined", "no operation for it"} <= set(world.branches)
+
+
+def test_instructions_hold_all_that_a_model_would_need_to_say() -> None:
+    for case in api_world(RETAIL).plans(20, seed=2):
+        for goal in _goals(case):
+            assert goal["wish"] in case.instructions
+            assert all(tell["text"] in case.instructions for tell in goal.get("tells", ()))
+
+
+def test_a_yes_is_a_yes_and_a_no_is_none() -> None:
+    assert [line for line in USER["yes"] if not is_yes(line)] == []
+    assert [line for line in USER["no"] if is_yes(line)] == []
+    assert [act for act, lines in (EXPERT | USER).items() if len({*lines}) < 2] == []
+
+
+@pytest.mark.parametrize("act", EXPERT)
+def test_the_user_hears_what_the_expert_means(act: str) -> None:
+    for line in EXPERT[act]:
+        last = line.rpartition("\n")[2].lower()
+        assert bool(CLOSING.search(last)) is (act == "more"), line
+        assert act != "confirm" or CONFIRM.search(last), line
+
+
+class Mute:
+    """A user who only ever says hello."""
+
+    label = "mute"
+
+    def of(self, case: Case, trial: int) -> "Mute":
+        return self
+
+    async def speak(self, heard: Any) -> Any:
+        from callmark.simulation.session import UserTurn
+
+        return UserTurn("Hello?" if len(heard) < 16 else "Goodbye then.", len(heard) >= 16)
+
+    async def __aenter__(self) -> "Mute":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
+
+
+def test_without_answers_nothing_is_done() -> None:
+    _, cases, talks, _ = held(RETAIL, 10, user=Mute())
+    for case, talk in zip(cases, talks, strict=True):
+        assert talk.calls == (), case.id
+
+
+@pytest.mark.parametrize(
+    ("tell", "said", "expected"),
+    [
+        (Tell("amount", "25", ["25"]), ["It was in 2025."], False),
+        (Tell("amount", "25", ["25"]), ["It's 25."], True),
+        (Tell("date", "x", ["2025-06-02"]), ["on June 2, 2025 please"], True),
+        (Tell("name", "x", ["Mei", "Chen"]), ["I am Mei", "Chen is my last name"], True),
+        (Tell("name", "x", ["Mei", "Chen"]), ["I am Mei"], False),
+        (Tell("order", "x", ["#W123"]), ["it is #w123"], True),
+        (Tell("order", "x", ["#W123"]), ["it is #W1234"], False),
+        (Tell("text", "x", ["two  words"]), ["Two words."], True),
+        (Tell("nothing", "x", []), [], True),
+    ],
+)
+def test_what_counts_as_told(tell: Tell, said: list[str], expected: bool) -> None:
+    assert is_told(tell, said) is expected
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        ({"openapi": "3.0.0", "paths": {}}, "it has no operations"),
+        ({"swagger": "2.0", "paths": {}}, "it is Swagger 2.0, OpenAPI 3 was expected"),
+        (
+            {"openapi": "3.0.0", "paths": {"/x": {"get": {"responses": {"200": {"$ref": "#/no"}}}}}},
+            "it refers to '#/no', which is not there",
+        ),
+        ({"openapi": "3.0.0", "paths": {"/x": {"get": {"responses": {"200": 5}}}}}, "responses.200 is not an object"),
+    ],
+)
+def test_a_file_that_is_none_is_refused_with_a_sentence(tmp_path: Path, document: dict[str, Any], expected: str) -> None:
+    path = tmp_path / "api.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(BadInput, match=re.escape(expected)):
+        api_world(str(path))
+
+
+_TREE = {
+    "type": "object",
+    "properties": {
+        "node_id": {"type": "string"},
+        "parent": {"$ref": "#/s/Node"},
+        "nodes": {"type": "array", "items": {"$ref": "#/s/Node"}},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        {"/ping": {"post": {}}},
+        {"/things": {"get": {}, "post": {"requestBody": {"content": {"application/json": {}}}}}},
+        {"/things/{id}": {"get": {"parameters": [{"name": "id", "in": "path", "required": True}]}, "delete": {}}},
+        {"/nodes/{node_id}": {
+            "parameters": [{"name": "node_id", "in": "path", "required": True, "schema": {"type": "string"}}],
+            "get": {"responses": {"200": {"content": {"application/json": {"schema": {"$ref": "#/s/Node"}}}}}},
+            "put": {
+                "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/s/Node"}}}},
+                "responses": {"200": {"content": {"application/json": {"schema": {"$ref": "#/s/Node"}}}}},
+            },
+        }},
+        {"/codes": {"post": {
+            "requestBody": {"required": True, "content": {"application/json": {"schema": {
+                "type": "object", "required": ["code"], "properties": {"code": {"enum": [f"c{number}" for number in range(5000)]}}}}}},
+            "responses": {"201": {"content": {"application/json": {"schema": {"properties": {"id": {"type": "integer"}}}}}}},
+        }}},
+    ],
+)  # fmt: skip
+def test_poor_and_odd_files_are_got_along_with(tmp_path: Path, paths: dict[str, Any]) -> None:
+    path = tmp_path / "api.json"
+    path.write_text(json.dumps({"openapi": "3.1.0", "info": {"title": "Odd"}, "paths": paths, "s": {"Node": _TREE}}), encoding="utf-8")
+    _, cases, talks, tools = held(str(path), 12)
+    for case, talk in zip(cases, talks, strict=True):
+        assert talk.ending == COMPLETED
+        assert row_findings(Conversation(case.id, talk.transcript, tools)) == []
+        assert StateEvaluator()(Attempt(case.expected, talk.calls, prediction=talk))["reached"] == 1
+
+
+def test_a_case_without_a_plan_is_told_of() -> None:
+    with pytest.raises(BadInput, match="strange has no plan of a conversation with an API"):
+        api_world(LIBRARY).user(7).of(Case("strange", instructions="…"), 0)
+
+
+def _goals(case: Case) -> list[dict[str, Any]]:
+    goals: list[dict[str, Any]] = case.data["plan"]["goals"]
+    return goals
+
+
+def _outcomes(case: Case) -> list[str]:
+    return [branch for branch in case.data["plan"]["branches"] if branch.endswith((": done", ": refused", ": declined", "for it"))]

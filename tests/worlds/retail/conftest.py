@@ -1,0 +1,15 @@
+"""A store to try things in: the same for every test, and each has its own."""
+
+import pytest
+
+from callmark.worlds.retail.store import Store
+
+
+@pytest.fixture(scope="session")
+def seeded() -> Store:
+    return Store(7)
+
+
+@pytest.fixture
+def store(seeded: Store) -> Store:
+    return seeded.copy()

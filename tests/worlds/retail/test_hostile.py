@@ -1,0 +1,78 @@
+"""Arguments that no schema allows, in every place of every tool: an error in a sentence, at once, and the database is as it was."""
+
+from time import perf_counter
+from typing import Any
+
+import pytest
+
+from callmark.worlds.retail import tools
+from callmark.worlds.retail.store import Store
+from tests.worlds.retail.stores import ADDRESS, an_order, done, every_call, refusal
+
+MEGABYTE = "x" * 1_000_000
+DEEP: list[Any] = []
+for _ in range(50_000):
+    DEEP = [DEEP]
+HOSTILE = {
+    "a number": 7,
+    "a truth": True,
+    "nothing": None,
+    "an object": {"order_id": "#W1234567"},
+    "a list": [1, 2],
+    "an empty list": [],
+    "a list of lists": DEEP,
+    "half a character": "\ud800",
+    "half a character in a list": ["\udfff"],
+    "an empty text": " \n",
+    "a megabyte": MEGABYTE,
+    "a list with a megabyte": [MEGABYTE],
+    "a long list": ["1008292230"] * 100_000,
+    "not a number": float("nan"),
+}
+SQL = ("' or 1=1 --", "x'; drop table orders; --", '"; delete from users', "%", "\x00")
+NAMES = [tool.name for tool in tools.TOOLS]
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_a_hostile_value_in_any_place_is_an_error_and_changes_nothing(store: Store, hostile: str) -> None:
+    for tool, good in every_call(store):
+        for key in good:
+            if (key, hostile) == ("address2", "an empty text"):
+                continue  # there may be none
+            begin = perf_counter()
+            said = refusal(store, tool, {**good, key: HOSTILE[hostile]})
+            assert perf_counter() - begin < 0.5
+            assert "expected" in said or "are taken" in said or "missing" in said
+            said.encode()
+
+
+@pytest.mark.parametrize("text", SQL)
+def test_sql_in_an_id_finds_nothing(store: Store, text: str) -> None:
+    for tool, good in every_call(store):
+        for key in good:
+            if key != "summary" and (key not in ADDRESS or tool == tools.FIND_BY_NAME_ZIP):
+                refusal(store, tool, {**good, key: [text] if isinstance(good[key], list) else text})
+
+
+@pytest.mark.parametrize("text", SQL)
+def test_sql_in_an_address_is_nothing_but_text(store: Store, text: str) -> None:
+    order = an_order(store, "pending")
+    before = store.state()
+    told = done(store, tools.MODIFY_ORDER_ADDRESS, {"order_id": order["order_id"], **ADDRESS, "city": text})
+    assert told["address"]["city"] == text
+    before["orders"][order["order_id"]]["address"] = {**ADDRESS, "city": text}
+    assert store.state() == before
+
+
+@pytest.mark.parametrize("tool", NAMES)
+def test_arguments_that_are_missing_or_too_many_are_refused(store: Store, tool: str) -> None:
+    good = dict(every_call(store))[tool]
+    assert "is no argument of" in refusal(store, tool, {**good, "colour": "red"})
+    assert "is no argument of" in refusal(store, tool, {**good, MEGABYTE: "red"})
+    for key in good:
+        assert f"{key} is missing" in refusal(store, tool, {other: value for other, value in good.items() if other != key})
+
+
+def test_a_tool_that_is_not_there_is_refused_whatever_its_name(store: Store) -> None:
+    for name in ("", "__init__", "copy", "close", "state", "_write", MEGABYTE, "\ud800", "CALCULATE"):
+        assert "there is no tool" in refusal(store, name, {})

@@ -1,0 +1,164 @@
+"""The help desk itself: what its tools do, what they refuse, and that the same seed gives the same bytes."""
+
+import json
+from typing import Any
+
+import pytest
+
+from callmark.worlds.helpdesk import tools
+from callmark.worlds.helpdesk.desk import Desk
+
+TICKET = {
+    "title": "Server performance degradation",
+    "department_code": "IT",
+    "priority": "Critical",
+    "workflow_type": "Expedited",
+    "description": "Main application server is experiencing significant performance degradation",
+    "expected_outcome": "Server performance restored to normal levels",
+}
+ITEM = {
+    "title": "Increase server memory allocation",
+    "assigned_to": "John Smith",
+    "description": "Allocate additional memory resources to the main application server",
+    "due_date": "2025-05-10",
+}
+
+
+@pytest.fixture(scope="module")
+def seeded() -> Desk:
+    return Desk(7)
+
+
+@pytest.fixture
+def desk(seeded: Desk) -> Desk:
+    return seeded.copy()
+
+
+def done(desk: Desk, tool: str, arguments: dict[str, Any]) -> Any:
+    answer = desk.call(tool, arguments)
+    assert not answer.is_error, answer.text
+    return json.loads(answer.text)
+
+
+def a_ticket(desk: Desk, **wanted: str) -> str:
+    return next(key for key, row in desk.state()["tickets"].items() if wanted.items() <= row.items())
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others() -> None:
+    assert json.dumps(Desk(7).state()) == json.dumps(Desk(7).state())
+    assert Desk(7).state() != Desk(8).state()
+
+
+def test_a_desk_begins_with_forty_tickets_and_thirty_action_items(desk: Desk) -> None:
+    state = desk.state()
+    assert list(state["tickets"]) == [f"TKT-{number}" for number in range(1001, 1041)]
+    assert list(state["action_items"]) == [f"AI-{number}" for number in range(2001, 2031)]
+    assert len({row["title"] for row in state["tickets"].values()}) == 40
+    assert {row["status"] for row in state["tickets"].values()} == {"Open", "In Progress", "On Hold", "Resolved", "Closed"}
+    assert all(state["tickets"][item["ticket_id"]]["status"] != "Closed" for item in state["action_items"].values())
+    assert not [row for row in state["tickets"].values() if (row["priority"], row["status"]) == ("Critical", "Closed")]
+
+
+def test_the_example_of_document_004_works(desk: Desk) -> None:
+    ticket = done(desk, tools.CREATE_TICKET, TICKET)
+    assert (ticket["ticket_id"], ticket["status"]) == ("TKT-1041", "Open")
+    item = done(desk, tools.CREATE_ITEM, {"ticket_id": ticket["ticket_id"], **ITEM})
+    assert item["action_item_id"] == "AI-2031"
+    assert desk.state()["tickets"]["TKT-1041"] == {**TICKET, "status": "Open"}
+    assert desk.state()["action_items"]["AI-2031"] == {**ITEM, "ticket_id": "TKT-1041", "status": "Open"}
+    assert done(desk, tools.GET_TICKET, {"ticket_id": "TKT-1041"})["action_items"] == [item]
+
+
+def test_copies_know_nothing_of_each_other(seeded: Desk) -> None:
+    one, other = seeded.copy(), seeded.copy()
+    done(one, tools.CREATE_TICKET, TICKET)
+    assert "TKT-1041" not in other.state()["tickets"]
+    assert done(other, tools.CREATE_TICKET, {**TICKET, "title": "Another"})["ticket_id"] == "TKT-1041"
+    assert one.state()["tickets"]["TKT-1041"]["title"] != "Another"
+
+
+def test_only_what_is_given_is_changed(desk: Desk) -> None:
+    ticket_id = a_ticket(desk, status="Open", priority="Low")
+    before = desk.state()["tickets"][ticket_id]
+    done(desk, tools.UPDATE_TICKET, {"ticket_id": ticket_id, "priority": "High", "title": None})
+    assert desk.state()["tickets"][ticket_id] == {**before, "priority": "High"}
+    item_id = done(desk, tools.CREATE_ITEM, {"ticket_id": ticket_id, **ITEM})["action_item_id"]
+    done(desk, tools.UPDATE_ITEM, {"action_item_id": item_id, "status": "Done"})
+    assert desk.state()["action_items"][item_id] == {**ITEM, "ticket_id": ticket_id, "status": "Done"}
+
+
+@pytest.mark.parametrize(
+    "arguments, fits",
+    [
+        ({}, lambda row: True),
+        ({"department_code": "IT"}, lambda row: row["department_code"] == "IT"),
+        ({"status": "Open", "priority": "High"}, lambda row: (row["status"], row["priority"]) == ("Open", "High")),
+        ({"query": "PRINTER"}, lambda row: "printer" in (row["title"] + row["description"]).lower()),
+        ({"query": "the door that does not lock"}, lambda row: row["title"] == "Door does not lock"),
+        ({"query": "no such words anywhere"}, lambda row: False),
+    ],
+)
+def test_a_search_finds_all_that_fits_and_nothing_else(desk: Desk, arguments: dict[str, str], fits: Any) -> None:
+    found = done(desk, tools.SEARCH_TICKETS, arguments)
+    expected = [key for key, row in desk.state()["tickets"].items() if fits(row)]
+    assert found["count"] == len(expected)
+    assert [row["ticket_id"] for row in found["tickets"]] == expected[:20]
+
+
+def test_a_critical_ticket_is_closed_only_when_an_action_item_is_done(desk: Desk) -> None:
+    ticket = done(desk, tools.CREATE_TICKET, TICKET)["ticket_id"]
+    closing = {"ticket_id": ticket, "status": "Closed"}
+    assert "none of its action items is Done" in desk.call(tools.UPDATE_TICKET, closing).text
+    assert desk.call(tools.UPDATE_TICKET, {**closing, "priority": "Low"}).is_error
+    item = done(desk, tools.CREATE_ITEM, {"ticket_id": ticket, **ITEM})["action_item_id"]
+    done(desk, tools.UPDATE_ITEM, {"action_item_id": item, "status": "Done"})
+    assert done(desk, tools.UPDATE_TICKET, closing)["status"] == "Closed"
+
+
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("delete_ticket", {}, "there is no tool 'delete_ticket'"),
+    (tools.CREATE_TICKET, {}, "title, department_code, priority, workflow_type are missing"),
+    (tools.CREATE_TICKET, {**TICKET, "title": "  "}, 'title is "  ", a text was expected'),
+    (tools.CREATE_TICKET, {**TICKET, "title": 7}, "title is 7, a text was expected"),
+    (tools.CREATE_TICKET, {**TICKET, "title": "\ud800"}, 'title is "\\ud800", a text was expected'),
+    (tools.CREATE_TICKET, {**TICKET, "priority": "Urgent"}, 'priority is "Urgent", one of Low, Medium, High, Critical was expected'),
+    (tools.CREATE_TICKET, {**TICKET, "department_code": "XX"}, 'department_code is "XX", one of IT (Information Technology), HR'),
+    (tools.CREATE_TICKET, {**TICKET, "colour": "red"}, '"colour" is no argument'),
+    (tools.UPDATE_TICKET, {"ticket_id": "TKT-9"}, "there is no ticket 'TKT-9'"),
+    (tools.UPDATE_TICKET, {"ticket_id": "TKT-1001"}, "nothing to change was given for TKT-1001"),
+    (tools.SEARCH_TICKETS, {"status": "open"}, 'status is "open", one of Open'),
+    (tools.SEARCH_TICKETS, {"department_code": "it"}, 'department_code is "it"'),
+    (tools.GET_TICKET, {"ticket_id": "1001"}, "there is no ticket '1001'"),
+    (tools.CREATE_ITEM, {"ticket_id": "TKT-1001", **ITEM, "due_date": "soon"}, 'due_date is "soon", a day such as'),
+    (tools.CREATE_ITEM, {"ticket_id": "TKT-1001", **ITEM, "due_date": "2025-02-30"}, 'due_date is "2025-02-30"'),
+    (tools.CREATE_ITEM, {"ticket_id": "TKT-1001", **ITEM, "due_date": "20250510"}, 'due_date is "20250510"'),
+    (tools.CREATE_ITEM, {"ticket_id": "TKT-1", **ITEM}, "there is no ticket 'TKT-1'"),
+    (tools.UPDATE_ITEM, {"action_item_id": "AI-1", "status": "Done"}, "there is no action item 'AI-1'"),
+    (tools.UPDATE_ITEM, {"action_item_id": "AI-2001"}, "nothing to change was given for AI-2001"),
+    (tools.LIST_ITEMS, {"ticket_id": ""}, 'ticket_id is "", a text was expected'),
+]
+
+
+@pytest.mark.parametrize("tool, arguments, says", REFUSED, ids=range(len(REFUSED)))
+def test_what_is_wrong_is_an_error_that_says_why_and_changes_nothing(desk: Desk, tool: str, arguments: dict[str, Any], says: str) -> None:
+    before = desk.state()
+    answer = desk.call(tool, arguments)
+    assert answer.is_error
+    assert says in answer.text
+    assert desk.state() == before
+
+
+def test_a_closed_ticket_stays_as_it_is(desk: Desk) -> None:
+    closed = a_ticket(desk, status="Closed")
+    before = desk.state()
+    assert "is closed and cannot be changed" in desk.call(tools.UPDATE_TICKET, {"ticket_id": closed, "status": "Open"}).text
+    assert "is closed" in desk.call(tools.CREATE_ITEM, {"ticket_id": closed, **ITEM}).text
+    assert desk.state() == before
+
+
+def test_every_tool_has_a_schema_that_describes_each_argument() -> None:
+    assert len(tools.TOOLS) == 13
+    for tool in tools.TOOLS:
+        assert tool.description
+        assert set(tool.parameters["required"]) <= set(tool.parameters["properties"])
+        assert all(argument["description"] for argument in tool.parameters["properties"].values())
