@@ -39,11 +39,11 @@ $(VENV)/local-model: $(VENV)/installed
 local-model: $(VENV)/local-model   ## a small real LLM for --model local:
 
 demo-llm: $(VENV)/local-model      ## the small real LLM at 20 decision points, both ways; as a help desk's chatbot, and as its user
-	@$(BIN)/callmark expand src/callmark/worlds/hotel.jsonl -o callmark-demo/llm.jsonl
-	$(BIN)/callmark run callmark-demo/llm.jsonl --limit 20 --config src/callmark/worlds/local.toml --model smollm2-constrained --model smollm2-free -o callmark-demo/runs
+	@$(BIN)/callmark expand src/callmark/worlds/hotel/hotel.jsonl -o callmark-demo/llm.jsonl
+	$(BIN)/callmark run callmark-demo/llm.jsonl --limit 20 --config src/callmark/worlds/hotel/callmark.toml --model smollm2-constrained --model smollm2-free -o callmark-demo/runs
 	$(BIN)/callmark report $$(ls -dt callmark-demo/runs/smollm2-* | head -2) -o callmark-demo/llm-report.html
 	@$(BIN)/callmark synth --scenarios-only -n 7 -o callmark-demo/llm-scenarios.jsonl
-	$(BIN)/callmark simulate callmark-demo/llm-scenarios.jsonl --limit 2 --agent smollm2-free --config src/callmark/worlds/local.toml --tools "mcp:$(BIN)/python -m callmark.worlds.helpdesk" --max-turns 4 --max-steps 3 -o callmark-demo/runs
+	$(BIN)/callmark simulate callmark-demo/llm-scenarios.jsonl --limit 2 --agent smollm2-free --config src/callmark/worlds/helpdesk/callmark.toml --tools "mcp:$(BIN)/python -m callmark.worlds.helpdesk" --max-turns 4 --max-steps 3 -o callmark-demo/runs
 	$(BIN)/callmark simulate callmark-demo/llm-scenarios.jsonl --limit 2 --agent careful --user local: --config src/callmark/worlds/helpdesk/callmark.toml --tools "mcp:$(BIN)/python -m callmark.worlds.helpdesk" --system src/callmark/worlds/helpdesk/workflow.md --max-turns 8 -o callmark-demo/runs
 
 test: $(VENV)/developed            ## all tests

@@ -82,7 +82,7 @@ def main() -> int:
 def default_source() -> str:
     """The real retail file where it is at hand, else the dataset in the package."""
     real = Path(os.environ.get("CALLMARK_REAL_DATA", Path(__file__).parents[2] / "shared" / "data"), "retail", "valid.jsonl")
-    return os.path.relpath(real if real.exists() else Path(callmark.__file__).parent / "demo" / "hotel.jsonl")
+    return os.path.relpath(real if real.exists() else Path(callmark.__file__).parent / "worlds" / "hotel" / "hotel.jsonl")
 
 
 def repeat_into(path: Path, source: Path, size: int) -> int:

@@ -61,6 +61,9 @@ UNUSUAL: list[Any] = [
 NO_CALLS: list[Any] = [
     5, "find_user", None, [], {}, {"name": ""}, {"name": " ", "arguments": {}}, {"function": {}}, {"function": "find_user"},
     {"name": {"a": 1}, "arguments": {}}, {"arguments": "{}"}, {"tool": None}, {"name": None, "functionName": "find_user"},
+    {"name": "find_user", "city": "Paris"}, {"name": "find_user", "_city": "Paris", "id": 1}, {"name": "find_user", "tool": "get_order"},
+    {"name": "find_user", "parameters": {"type": "object", "properties": {"id": {"type": "string"}}}}, {"tool": "find_user", "x": 1},
+    {"name": "find_user", "parameters": [{"name": "id", "type": "str"}]}, {"action": "find_user", "id": None}, {"function": "find_user"},
 ]
 TOOL_LISTS: list[Any] = [
     None, [], {}, 5, "", "[", [None], [{"name": 5}], {"tools": []}, {"tools": 5}, [{"name": "find_user", "parameters": 5}],
@@ -216,7 +219,7 @@ def _shaped(random: Random, name: str, arguments: Any) -> dict[str, Any]:
     body = {"name": name, "arguments": arguments}
     if arguments is None and random.random() < 0.5:
         body = {"name": name}
-    shape = random.randrange(8)
+    shape = random.randrange(12)
     if shape < 3:
         return {"id": random.choice(["c1", "é", 7, None]), "type": "function", "function": body}
     return [
@@ -225,6 +228,10 @@ def _shaped(random: Random, name: str, arguments: Any) -> dict[str, Any]:
         {"functionName": name, "arguments": arguments},
         {"type": "tool_use", "id": "t1", "name": name, "input": arguments},
         {"name": name, "kwargs": arguments},
+        {"name": name, random.choice(("args", "parameters", "params", "tool_input", "action_input")): arguments},
+        {random.choice(("function", "tool", "action", "tool_name", "toolName", "function_name")): name, "args": arguments},
+        {"name": name, "arguments": arguments, "args": random.choice([arguments, None, {}, {"id": "5"}, "{"])},
+        {"function": body, random.choice(("name", "functionName", "tool_name")): random.choice([name, None, NAMES[0]])},
     ][shape - 3]
 
 

@@ -26,7 +26,7 @@ from math import sqrt
 import numpy
 from numpy.typing import NDArray
 
-from callmark.analysis.differences import LEVEL, difference, sign_flip
+from callmark.analysis.differences import LEVEL, difference, sign_flip_test
 from callmark.analysis.intervals import Clusters, Interval, bootstrap, wilson
 
 RATES, CORRELATIONS = (0.5, 0.8, 0.95), (0.0, 0.25, 0.5)
@@ -58,7 +58,7 @@ class Simulation:
             "difference": found.low is not None
             and found.high is not None
             and holds((found.low, found.high), score(self.rate - DROP) - score(self.rate)),
-            "p < .05": sign_flip(clusters(again - run, sizes)) < LEVEL,
+            "p < .05": sign_flip_test(clusters(again - run, sizes)) < LEVEL,
         }
 
     def _chances(self, rate: float) -> Numbers:

@@ -25,7 +25,7 @@ from msgspec import Struct
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the server is the tests'
 
-from tests.chat_server import Answer, ChatServer, Plan
+from tests.chat_server import Response, ChatServer, ResponsePlan
 from tests.runs.kills import Served, case_of, run_command, served, write_cases
 
 ONE_IN = 20  # cases for each fault
@@ -115,15 +115,15 @@ def planned(count: int, seed: int) -> list[Planned]:
 class Faulty(ChatServer):
     """A server that can also hang up without a word."""
 
-    def answer(self, transport: asyncio.Transport, head: bytes, body: bytes) -> None:
+    def respond(self, transport: asyncio.Transport, head: bytes, body: bytes) -> None:
         self.asking = transport
-        super().answer(transport, head, body)
+        super().respond(transport, head, body)
 
 
 def serve(plan: list[Planned], log: str, *, slow: float) -> int:
     """Serve the plan until the process is ended; the address is printed first."""
 
-    def answer(number: int, request: Any, attempt: int) -> str | Answer:
+    def answer(number: int, request: Any, attempt: int) -> str | Response:
         question = request["messages"][-1]["content"]
         one = plan[int(case_of(question).removeprefix("case-"))]
         if one.fault == ANSWERED or (attempt and not one.always):
@@ -132,7 +132,7 @@ def serve(plan: list[Planned], log: str, *, slow: float) -> int:
             server.asking.abort()
             return "hang"
         if one.fault == "429 with Retry-After":
-            return Answer(429, b'{"error": {"message": "Slow down"}}', {"Retry-After": WAIT})
+            return Response(429, b'{"error": {"message": "Slow down"}}', {"Retry-After": WAIT})
         return one.fault
 
     async def listen() -> None:
@@ -141,7 +141,7 @@ def serve(plan: list[Planned], log: str, *, slow: float) -> int:
         async with listening:
             await listening.serve_forever()
 
-    follow: Plan = answer
+    follow: ResponsePlan = answer
     server = Faulty(follow, slow=slow, log=os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), keep=False)
     asyncio.run(listen())
     return 0

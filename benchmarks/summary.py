@@ -19,10 +19,12 @@ from pathlib import Path
 from random import Random
 
 from callmark.formats import write_lines
-from callmark.grading.evaluator import Settings
-from callmark.grading.grader import GradeRecord, grade_line, read_grade
+from callmark.grading.settings import GradingSettings
+from callmark.grading.record import GradeRecord, read_grade, write_grade
 from callmark.runs.run import Run
-from callmark.runs.store import GRADES, DatasetInfo, PredictionsInfo, RunFolder, RunInfo
+from callmark.formats.matching import PredictionsInfo
+from callmark.runs.manifest import DatasetInfo, Manifest
+from callmark.runs.store import GRADES, RunFolder
 from callmark.types import Fault, FaultKind, Usage
 from memory import peak
 
@@ -78,9 +80,9 @@ def main() -> int:
 def made_up(folder: Path, count: int) -> Path:
     """A run of so many grades."""
     folder.mkdir()
-    write_lines(str(folder / GRADES), map(grade_line, grades(count)))
+    write_lines(str(folder / GRADES), map(write_grade, grades(count)))
     dataset = DatasetInfo("cases.jsonl", "../cases.jsonl", "made up")
-    RunFolder(folder).write(RunInfo(folder.name, "0", "", dataset, PredictionsInfo(), Settings(), tuple(METRICS), count))
+    RunFolder(folder).write(Manifest(folder.name, "0", "", dataset, PredictionsInfo(), GradingSettings(), tuple(METRICS), count))
     return folder
 
 
@@ -97,7 +99,7 @@ def grades(count: int) -> Iterator[GradeRecord]:
             f"talk{conversation}:{2 * place + 2}",
             metrics={name: values[outcome] for name, values in METRICS.items()},
             expected=(tool,),
-            made=(tool if outcome < 2 else random.choice(TOOLS),),
+            actual=(tool if outcome < 2 else random.choice(TOOLS),),
             pairs=((0, 0, outcome == 0),) if outcome < 2 else (),
             faults=(fault(outcome, random),) if outcome else (),
             conversation=f"talk{conversation}",

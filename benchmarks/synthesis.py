@@ -26,7 +26,7 @@ import callmark
 from callmark.calls.results import match_results
 from callmark.cli.main import run
 from callmark.data.near import NearCopies, sketch
-from callmark.worlds.retail.store import Store
+from callmark.worlds.retail.store.store import Store
 
 SECONDS = 60
 MOST_NEAR = 0.05

@@ -25,8 +25,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.viewer.conftest import FLAGS, viewer_process
 
 from callmark.formats import write_lines
-from callmark.grading.evaluator import Settings
-from callmark.runs.grade_run import grade_file
+from callmark.grading.settings import GradingSettings
+from callmark.runs.grade import grade_predictions
 
 POINTS = 5  # of a conversation
 TOOLS = [
@@ -188,7 +188,7 @@ def made_up(folder: Path, cases: int) -> Path:
         random = Random(name)
         file = str(folder / f"{name}.jsonl")
         write_lines(file, (json.dumps(answer(random, share, *divmod(at, POINTS))).encode() + b"\n" for at in range(talks * POINTS)))
-        grade_file(data, [file], Settings(), out=str(folder / "runs"), name=name)
+        grade_predictions(data, [file], GradingSettings(), out=str(folder / "runs"), name=name)
         print(f"  {name}: graded in {time.perf_counter() - began:.1f} s")
     return folder / "runs"
 

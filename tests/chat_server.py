@@ -1,12 +1,12 @@
-"""A chat server on loopback that speaks HTTP by hand, so that it can also speak it badly.
+"""A chat server on loopback that implements HTTP by hand, so that it can also implement it badly.
 
     with chat_server(plan) as server:      in a thread of its own; server.url, server.requests
     python -m tests.chat_server --port 0 --log FILE --latency 0.1 --faults 0.05      a process; prints its address first
 
-It answers with a call of the first tool whose argument is the number in the last user message: `order 17` gives `{"order_id": "17"}`;
-without tools it says the number. A plan is a function of the request's number, its JSON and how often the same body was there before; it
-gives `"answer"`, one of the `FAULTS`, `"echo headers"`, or an `Answer` of its own. A log has a line for each request, written
-before it is answered, so that it tells what was asked whenever the asker was killed.
+It responds with a call of the first tool whose argument is the number in the last user message: `order 17` gives `{"order_id": "17"}`;
+without tools its text is the number. A plan is a function of the request's number, its JSON and how often the same body came before; it
+returns `"answer"`, one of the `FAULTS`, `"echo headers"`, or a `Response` of its own. A log has a line for each request, written before
+the response, so that it is complete whenever the client is killed.
 """
 
 import argparse
@@ -43,15 +43,15 @@ FAULTS = (
     "duplicate ids",
     "hang",
 )
-REPLIES = frozenset({"slow headers", "unknown finish reason", "arguments that are not JSON", "duplicate ids"})  # faults that are answers
+SCORED_FAULTS = frozenset({"slow headers", "unknown finish reason", "arguments that are not JSON", "duplicate ids"})  # are predictions
 PAGE = b"<!DOCTYPE html><html><head><title>Bad gateway</title></head><body>nginx</body></html>"
 _NUMBER = re.compile(r"\d+")
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _CHUNKED = re.compile(rb"\r\ntransfer-encoding: *chunked", re.IGNORECASE)
 
 
-class Answer(Struct, frozen=True):
-    """An answer as it is to be sent: status, body, headers. `length` is what Content-Length claims, where that is not true."""
+class Response(Struct, frozen=True):
+    """A response to send. `length` is what Content-Length claims, where that is not true."""
 
     status: int = 200
     body: bytes = b""
@@ -59,8 +59,8 @@ class Answer(Struct, frozen=True):
     length: int | None = None
 
 
-class Asked(Struct, frozen=True):
-    """A request as it came in: its headers have small letters. `attempt` is how often the same body was there before."""
+class ReceivedRequest(Struct, frozen=True):
+    """A request that was received; header names are lower-case. `attempt` is how often the same body came before."""
 
     path: str
     headers: dict[str, str]
@@ -68,7 +68,7 @@ class Asked(Struct, frozen=True):
     attempt: int
 
 
-Plan = Callable[[int, Any, int], str | Answer]
+ResponsePlan = Callable[[int, Any, int], str | Response]
 
 
 class _Message(Struct):
@@ -95,8 +95,8 @@ _read = msgspec.json.Decoder(_Request).decode
 _write = msgspec.json.Encoder().encode
 
 
-def faulty(share: float, *, seed: int = 0, tries: int = 1, faults: tuple[str, ...] = FAULTS) -> Plan:
-    """A plan in which each fault befalls that share of the bodies, the first `tries` times that they are sent; then they are answered."""
+def faulty(share: float, *, seed: int = 0, tries: int = 1, faults: tuple[str, ...] = FAULTS) -> ResponsePlan:
+    """Return a plan in which each fault hits that share of the bodies, the first `tries` times that they are sent."""
 
     def plan(number: int, request: Any, attempt: int) -> str:
         return fault_of(request, share, seed=seed, faults=faults) if attempt < tries else "answer"
@@ -105,27 +105,27 @@ def faulty(share: float, *, seed: int = 0, tries: int = 1, faults: tuple[str, ..
 
 
 def fault_of(request: Any, share: float, *, seed: int = 0, faults: tuple[str, ...] = FAULTS) -> str:
-    """The fault that befalls a request under `faulty`, or `"answer"`."""
+    """Return the fault that hits a request under `faulty`, or `"answer"`."""
     place = crc32(f"{seed} {json.dumps(request, sort_keys=True)}".encode()) / 2**32
     index = int(place / share) if share else len(faults)
     return faults[index] if index < len(faults) else "answer"
 
 
 class ChatServer:
-    """What a server does and what it saw."""
+    """A server, and the requests that it received."""
 
     def __init__(
-        self, plan: Plan | None = None, *, latency: float = 0.0, slow: float = 0.3, log: int | None = None, keep: bool = True
+        self, plan: ResponsePlan | None = None, *, latency: float = 0.0, slow: float = 0.3, log: int | None = None, record: bool = True
     ) -> None:
         self.url = ""
-        self.requests: list[Asked] = []
+        self.requests: list[ReceivedRequest] = []
         self.number = 0
         self.connections: set[asyncio.Transport] = set()
         self._plan = plan
         self._latency = latency
         self._slow = slow
         self._log = log
-        self._keep = keep
+        self._record = record
         self._attempts: Counter[bytes] = Counter()
 
     async def start(self, port: int = 0) -> asyncio.Server:
@@ -134,14 +134,14 @@ class ChatServer:
         self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
         return server
 
-    def answer(self, transport: asyncio.Transport, head: bytes, body: bytes) -> None:
-        """Notes the request and answers it, sooner or later."""
+    def respond(self, transport: asyncio.Transport, head: bytes, body: bytes) -> None:
+        """Record the request and respond to it, sooner or later."""
         number = self.number
         self.number += 1
         try:
             request = _read(body)
         except msgspec.MsgspecError as problem:
-            transport.write(_written(Answer(400, _error(str(problem), "invalid_request_error"))))
+            transport.write(_encode(Response(400, _error(str(problem), "invalid_request_error"))))
             return
         attempt = 0
         if self._plan is not None or self._log is not None:
@@ -151,32 +151,32 @@ class ChatServer:
             if self._log is not None:
                 line = {"number": number, "at": time.time(), "model": request.model, "user": _last_user(request)}
                 os.write(self._log, _write({**line, "attempt": attempt, "body": digest.hex()}) + b"\n")
-        if self._keep:
+        if self._record:
             start, *lines = head.decode("latin-1").split("\r\n")
             headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-            self.requests.append(Asked(start.split(" ")[1], headers, msgspec.json.decode(body), attempt))
-        what = self._plan(number, msgspec.json.decode(body), attempt) if self._plan else "answer"
+            self.requests.append(ReceivedRequest(start.split(" ")[1], headers, msgspec.json.decode(body), attempt))
+        planned = self._plan(number, msgspec.json.decode(body), attempt) if self._plan else "answer"
         if self._latency:
-            asyncio.get_running_loop().call_later(self._latency, self._send, transport, what, request, head, len(body))
+            asyncio.get_running_loop().call_later(self._latency, self._send, transport, planned, request, head, len(body))
         else:
-            self._send(transport, what, request, head, len(body))
+            self._send(transport, planned, request, head, len(body))
 
-    def _send(self, transport: asyncio.Transport, what: str | Answer, request: _Request, head: bytes, size: int) -> None:
-        if transport.is_closing() or what == "hang":
+    def _send(self, transport: asyncio.Transport, planned: str | Response, request: _Request, head: bytes, size: int) -> None:
+        if transport.is_closing() or planned == "hang":
             return
-        if what == "slow headers":
-            whole = _written(Answer(body=_completion(request, size)))
+        if planned == "slow headers":
+            whole = _encode(Response(body=_completion(request, size)))
             transport.write(whole[:20])
             asyncio.get_running_loop().call_later(self._slow, transport.write, whole[20:])
             return
-        answer = what if isinstance(what, Answer) else _made(what, request, head, size)
-        transport.write(_written(answer))
-        if answer.length is not None:
+        response = planned if isinstance(planned, Response) else _planned_response(planned, request, head, size)
+        transport.write(_encode(response))
+        if response.length is not None:
             transport.close()
 
 
 class _Connection(asyncio.Protocol):
-    """One connection, kept alive: takes in requests one after the other."""
+    """One connection, kept alive: receives requests one after the other."""
 
     def __init__(self, server: ChatServer) -> None:
         self._server = server
@@ -196,7 +196,7 @@ class _Connection(asyncio.Protocol):
         while (end := self._data.find(b"\r\n\r\n")) >= 0:
             head = self._data[:end]
             if _CHUNKED.search(head):
-                taken = _unchunked(self._data, end + 4)
+                taken = _read_chunked(self._data, end + 4)
                 if taken is None:
                     return
                 body, stop = taken
@@ -207,11 +207,11 @@ class _Connection(asyncio.Protocol):
                     return
                 body = self._data[end + 4 : stop]
             self._data = self._data[stop:]
-            self._server.answer(self._transport, head, body)
+            self._server.respond(self._transport, head, body)
 
 
-def _unchunked(data: bytes, at: int) -> tuple[bytes, int] | None:
-    """The body of a chunked request and where it ends; None while some of it is missing."""
+def _read_chunked(data: bytes, at: int) -> tuple[bytes, int] | None:
+    """Return the body of a chunked request and where it ends; None while some of it is missing."""
     pieces: list[bytes] = []
     while (end := data.find(b"\r\n", at)) >= 0:
         size = int(data[at:end], 16)
@@ -224,38 +224,38 @@ def _unchunked(data: bytes, at: int) -> tuple[bytes, int] | None:
     return None
 
 
-def _made(what: str, request: _Request, head: bytes, size: int) -> Answer:
-    match what:
+def _planned_response(name: str, request: _Request, head: bytes, size: int) -> Response:
+    match name:
         case "answer":
-            return Answer(body=_completion(request, size))
+            return Response(body=_completion(request, size))
         case "429":
-            return Answer(429, _error("Rate limit reached", "rate_limit_exceeded"))
+            return Response(429, _error("Rate limit reached", "rate_limit_exceeded"))
         case "429 with Retry-After":
-            return Answer(429, _error("Rate limit reached", "rate_limit_exceeded"), {"Retry-After": "1"})
+            return Response(429, _error("Rate limit reached", "rate_limit_exceeded"), {"Retry-After": "1"})
         case "500":
-            return Answer(500, _error("The server had an error", "server_error"))
+            return Response(500, _error("The server had an error", "server_error"))
         case "503":
-            return Answer(503, b"upstream connect error", {"Content-Type": "text/plain"})
+            return Response(503, b"upstream connect error", {"Content-Type": "text/plain"})
         case "cut body":
             whole = _completion(request, size)
-            return Answer(body=whole[: len(whole) // 2], length=len(whole))
+            return Response(body=whole[: len(whole) // 2], length=len(whole))
         case "invalid JSON":
-            return Answer(body=_completion(request, size)[:-20])
+            return Response(body=_completion(request, size)[:-20])
         case "HTML":
-            return Answer(body=PAGE, headers={"Content-Type": "text/html"})
+            return Response(body=PAGE, headers={"Content-Type": "text/html"})
         case "error object":
-            return Answer(body=_error("The engine is busy", "engine_error"))
+            return Response(body=_error("The engine is busy", "engine_error"))
         case "empty choices":
-            return Answer(body=_write({"id": "chatcmpl-1", "object": "chat.completion", "choices": []}))
+            return Response(body=_write({"id": "chatcmpl-1", "object": "chat.completion", "choices": []}))
         case "unknown finish reason":
-            return Answer(body=_completion(request, size, finish="eos_token"))
+            return Response(body=_completion(request, size, finish="eos_token"))
         case "arguments that are not JSON":
-            return Answer(body=_completion(request, size, arguments='{"order_id": '))
+            return Response(body=_completion(request, size, arguments='{"order_id": '))
         case "duplicate ids":
-            return Answer(body=_completion(request, size, times=2))
+            return Response(body=_completion(request, size, times=2))
         case "echo headers":
-            return Answer(500, _error("your request was " + head.decode("latin-1"), "server_error"))
-    raise ValueError(f"no plan is called {what!r}")
+            return Response(500, _error("your request was " + head.decode("latin-1"), "server_error"))
+    raise ValueError(f"no plan is called {name!r}")
 
 
 def _error(message: str, code: str) -> bytes:
@@ -284,16 +284,16 @@ def _last_user(request: _Request) -> str:
     return ""
 
 
-def _written(answer: Answer) -> bytes:
-    headers = {"Content-Type": "application/json", **answer.headers}
-    length = len(answer.body) if answer.length is None else answer.length
+def _encode(response: Response) -> bytes:
+    headers = {"Content-Type": "application/json", **response.headers}
+    length = len(response.body) if response.length is None else response.length
     lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
-    return f"HTTP/1.1 {answer.status} X\r\n{lines}Content-Length: {length}\r\n\r\n".encode("latin-1") + answer.body
+    return f"HTTP/1.1 {response.status} X\r\n{lines}Content-Length: {length}\r\n\r\n".encode("latin-1") + response.body
 
 
 @contextmanager
-def chat_server(plan: Plan | str | None = None, *, latency: float = 0.0, slow: float = 0.3) -> Iterator[ChatServer]:
-    """A server in a thread of its own. A plan that is a word is always that."""
+def chat_server(plan: ResponsePlan | str | None = None, *, latency: float = 0.0, slow: float = 0.3) -> Iterator[ChatServer]:
+    """Run a server in a thread of its own. A plan that is a word applies to every request."""
     always = plan
     server = ChatServer((lambda number, request, attempt: always) if isinstance(always, str) else always, latency=latency, slow=slow)
     loop = asyncio.new_event_loop()
@@ -333,10 +333,10 @@ def main() -> None:
     parser.add_argument("--faults", type=float, default=0.0, help="the share of each fault")
     parser.add_argument("--tries", type=int, default=1, help="how often the same request meets its fault")
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    log = os.open(given.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644) if given.log else None
-    plan = faulty(given.faults, seed=given.seed, tries=given.tries) if given.faults else None
-    asyncio.run(_serve(ChatServer(plan, latency=given.latency, slow=given.slow, log=log, keep=False), given.port))
+    options = parser.parse_args()
+    log = os.open(options.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644) if options.log else None
+    plan = faulty(options.faults, seed=options.seed, tries=options.tries) if options.faults else None
+    asyncio.run(_serve(ChatServer(plan, latency=options.latency, slow=options.slow, log=log, record=False), options.port))
 
 
 if __name__ == "__main__":

@@ -1,24 +1,29 @@
-"""Small run folders to build tests from: what a run says of itself, and its grades."""
+"""Small run folders for tests: a manifest and grades."""
 
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from callmark.formats import write_lines
-from callmark.grading.evaluator import Settings
-from callmark.grading.grader import GradeRecord, grade_line
-from callmark.runs.store import GRADES, DatasetInfo, PredictionsInfo, RunFolder, RunInfo
+from callmark.formats.matching import PredictionsInfo
+from callmark.grading.evaluator import Metric
+from callmark.grading.grader import Grader
+from callmark.grading.record import GradeRecord, write_grade
+from callmark.grading.settings import GradingSettings
+from callmark.runs.manifest import DatasetInfo, Manifest
+from callmark.runs.store import GRADES, RunFolder
 from callmark.types import Fault
 
 METRICS = ("call.score", "call.pass")
+DEFINITIONS = Grader(GradingSettings()).metrics
 
 
 def right(case: str, **more: Any) -> GradeRecord:
-    return GradeRecord(case, metrics={"call.score": 1.0, "call.pass": 1.0}, expected=("f",), made=("f",), pairs=((0, 0, True),), **more)
+    return GradeRecord(case, metrics={"call.score": 1.0, "call.pass": 1.0}, expected=("f",), actual=("f",), pairs=((0, 0, True),), **more)
 
 
 def wrong(case: str, **more: Any) -> GradeRecord:
-    """A case in which nothing was called."""
+    """Return the grade of a case without a call."""
     fault = Fault("no_call", expected_index=0, evaluators=("call",))
     return GradeRecord(case, metrics={"call.score": 0.0, "call.pass": 0.0}, expected=("f",), faults=(fault,), **more)
 
@@ -28,7 +33,7 @@ def failed(case: str) -> GradeRecord:
 
 
 def some(score: int, of: int = 40) -> list[GradeRecord]:
-    """Grades of that many cases, of which so many are right."""
+    """Return grades of so many cases, of which `score` are right."""
     return [right(f"c{number}") if number < score else wrong(f"c{number}") for number in range(of)]
 
 
@@ -39,22 +44,23 @@ def make_run(
     name: str = "",
     digest: str = "one",
     metrics: tuple[str, ...] = METRICS,
-    settings: Settings | None = None,
+    settings: GradingSettings | None = None,
 ) -> Path:
-    """A run of these grades; None: it has not been graded."""
+    """Write a run with these grades; None: it has not been graded."""
     folder.mkdir(parents=True)
-    found = None if grades is None else list(grades)
-    info = RunInfo(
+    records = None if grades is None else list(grades)
+    manifest = Manifest(
         name or folder.name,
         "0",
         "2026-01-01T00-00",
         DatasetInfo(f"{digest}.jsonl", f"../{digest}.jsonl", digest),
         PredictionsInfo(),
-        settings or Settings(evaluators=("call",)),
-        metrics,
-        len({grade.case for grade in found or ()}),
+        settings or GradingSettings(evaluators=("call",)),
+        metrics={metric: DEFINITIONS.get(metric, Metric(metric.partition(".")[2], metric)) for metric in metrics},
+        fault_evaluators=tuple(dict.fromkeys(metric.partition(".")[0] for metric in metrics)),
+        cases=len({grade.case for grade in records or ()}),
     )
-    RunFolder(folder).write(info)
-    if found is not None:
-        write_lines(str(folder / GRADES), map(grade_line, found))
+    RunFolder(folder).write(manifest)
+    if records is not None:
+        write_lines(str(folder / GRADES), map(write_grade, records))
     return folder

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from callmark.config import read_config, read_settings
+from callmark.config import read_config, read_grading_settings
 from callmark.errors import BadInput
-from callmark.grading.evaluator import Settings
+from callmark.grading.settings import GradingSettings
 from callmark.models.model import ModelSettings, Price
 
 FULL = """
@@ -27,8 +27,8 @@ parameter_accuracy = 0.5
 
 def test_everything_that_can_be_said(tmp_path: Path) -> None:
     (tmp_path / "callmark.toml").write_text(FULL)
-    settings = read_settings(str(tmp_path / "callmark.toml"))
-    assert settings == Settings(
+    settings = read_grading_settings(str(tmp_path / "callmark.toml"))
+    assert settings == GradingSettings(
         ("call", "process"),
         0.8,
         {"tool_selection": 0.5, "parameter_accuracy": 0.5},
@@ -40,9 +40,9 @@ def test_everything_that_can_be_said(tmp_path: Path) -> None:
 
 def test_without_a_file_everything_is_as_it_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert read_settings() == Settings()
+    assert read_grading_settings() == GradingSettings()
     (tmp_path / "callmark.toml").write_text("threshold = 0.5")
-    assert read_settings().threshold == 0.5
+    assert read_grading_settings().threshold == 0.5
 
 
 @pytest.mark.parametrize(
@@ -65,17 +65,17 @@ def test_without_a_file_everything_is_as_it_comes(tmp_path: Path, monkeypatch: p
 def test_what_cannot_be_is_refused_with_the_file(tmp_path: Path, text: str, sentence: str) -> None:
     (tmp_path / "callmark.toml").write_text(text)
     with pytest.raises(BadInput) as error:
-        read_settings(str(tmp_path / "callmark.toml"))
+        read_grading_settings(str(tmp_path / "callmark.toml"))
     assert "callmark.toml" in str(error.value)
     assert sentence in str(error.value).replace("*.a: $", "'*.a': $")
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="cannot be read: No such file"):
-        read_settings(str(tmp_path / "other.toml"))
+        read_grading_settings(str(tmp_path / "other.toml"))
     (tmp_path / "x.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(BadInput, match="is not UTF-8"):
-        read_settings(str(tmp_path / "x.toml"))
+        read_grading_settings(str(tmp_path / "x.toml"))
 
 
 MODELS = """

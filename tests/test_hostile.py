@@ -381,13 +381,13 @@ def test_nothing_to_count_and_what_cannot_be_written_are_said() -> None:
     ],
 )
 def test_lone_surrogates_made_in_python_are_written_out_or_refused(
-    tmp_path: Path, conversation: Conversation, dialect: str, refused: bool
+    tmp_path: Path, conversation: Conversation, format_name: str, refused: bool
 ) -> None:
     if refused:
         with pytest.raises(BadInput, match="lone surrogate"):
-            callmark.write([conversation], tmp_path / "x.jsonl", dialect=dialect)
+            callmark.write([conversation], tmp_path / "x.jsonl", format_name=format_name)
     else:
-        callmark.write([conversation], tmp_path / "x.jsonl", dialect=dialect)
+        callmark.write([conversation], tmp_path / "x.jsonl", format_name=format_name)
         assert "\\ud800" in json.dumps(json.loads((tmp_path / "x.jsonl").read_text(encoding="utf-8")))
 
 
@@ -400,8 +400,8 @@ def test_lone_surrogates_in_an_arguments_object_make_a_malformed_call(tmp_path: 
 def test_what_was_changed_in_python_is_written_as_it_is_now(tmp_path: Path) -> None:
     read = next(iter(callmark.load(write_rows(tmp_path / "x.jsonl", {**GOOD, "tools": [{"name": "f"}]}))))
     changed = msgspec.structs.replace(read, messages=read.messages[:1], tools=(Tool("new"),))
-    for dialect in ("openai", "sharegpt"):
-        callmark.write([changed, Conversation("made", read.messages, (Tool("own"),))], tmp_path / "y.jsonl", dialect=dialect)
+    for format_name in ("openai", "sharegpt"):
+        callmark.write([changed, Conversation("made", read.messages, (Tool("own"),))], tmp_path / "y.jsonl", format_name=format_name)
         one, other = callmark.load(tmp_path / "y.jsonl")
         assert ([tool.name for tool in one.tools], len(one.messages)) == (["new"], 1)
         assert ([tool.name for tool in other.tools], len(other.messages)) == (["own"], 3)
@@ -411,21 +411,21 @@ def test_what_a_dialect_cannot_hold_is_refused(tmp_path: Path) -> None:
     case = callmark.Case("c", (Message("user", "x"),), expected=(Call("f"),))
     scenario = callmark.Case("s", instructions="You are Ann.", expected=(Call("f"),), tools=(Tool("f"),))
     odd = Conversation("o", (Message("user", "x", (Call("f"),)),))
-    for row_, dialect in ((case, "sharegpt"), (odd, "sharegpt"), (scenario, "openai"), (case, "scenarios")):
+    for row_, format_name in ((case, "sharegpt"), (odd, "sharegpt"), (scenario, "openai"), (case, "scenarios")):
         with pytest.raises(BadInput):
-            callmark.write([row_], tmp_path / "x.jsonl", dialect=dialect)
-    callmark.write([scenario], tmp_path / "x.jsonl", dialect="scenarios")
+            callmark.write([row_], tmp_path / "x.jsonl", format_name=format_name)
+    callmark.write([scenario], tmp_path / "x.jsonl", format_name="scenarios")
     assert [tool.name for tool in next(iter(callmark.load(tmp_path / "x.jsonl"))).tools] == ["f"]
 
 
 def test_calls_in_other_places_are_read_or_refused_never_lost(tmp_path: Path) -> None:
     parts = row({"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "f", "input": {}}]})
     with pytest.raises(BadInput, match="a part of type tool_use: that is Anthropic's form"):
-        list(callmark.load(write_rows(tmp_path / "x.jsonl", parts), dialect="openai"))
+        list(callmark.load(write_rows(tmp_path / "x.jsonl", parts), format_name="openai"))
     (read,) = callmark.load(write_rows(tmp_path / "x.jsonl", parts))
     assert [made.name for made in read.calls] == ["f"]
     odd = row({"role": "user", "content": [{"type": {"a": 1}}]})
-    (read,) = callmark.load(write_rows(tmp_path / "x.jsonl", odd), dialect="openai")
+    (read,) = callmark.load(write_rows(tmp_path / "x.jsonl", odd), format_name="openai")
     assert read.messages[0].text
     turns = {
         "conversations": [
@@ -456,10 +456,10 @@ def test_a_case_is_the_same_in_memory_and_after_writing(tmp_path: Path) -> None:
 def test_an_expectation_changed_in_python_is_written_as_it_is_now(tmp_path: Path) -> None:
     (cut,) = callmark.expand([Conversation("t", (Message("user", "x"), Message("assistant", "", (Call("f", {}, "1"),))))])
     scenario = callmark.Case("s", instructions="You are Ann.", expected=(Call("f"),))
-    for case, dialect in ((cut, "openai"), (scenario, "scenarios")):
-        callmark.write([case], tmp_path / "x.jsonl", dialect=dialect)
+    for case, format_name in ((cut, "openai"), (scenario, "scenarios")):
+        callmark.write([case], tmp_path / "x.jsonl", format_name=format_name)
         (read,) = callmark.load(tmp_path / "x.jsonl")
-        callmark.write([msgspec.structs.replace(read, expected=(Call("g"),))], tmp_path / "y.jsonl", dialect=dialect)
+        callmark.write([msgspec.structs.replace(read, expected=(Call("g"),))], tmp_path / "y.jsonl", format_name=format_name)
         (again,) = callmark.load(tmp_path / "y.jsonl")
         assert isinstance(again, callmark.Case)
         assert [made.name for made in again.expected] == ["g"]

@@ -25,7 +25,7 @@ def test_nothing_heavy_is_loaded(statement: str) -> None:
 def test_every_public_name_is_there_once() -> None:
     import callmark
 
-    assert sorted(callmark._HOME) == sorted(callmark.__all__) == sorted(set(callmark.__all__))
+    assert sorted(callmark._MODULES) == sorted(callmark.__all__) == sorted(set(callmark.__all__))
     for name in callmark.__all__:
         assert getattr(callmark, name).__module__.startswith("callmark."), name
     assert dir(callmark) == sorted(callmark.__all__)

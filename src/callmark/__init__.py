@@ -3,80 +3,177 @@
     dataset = callmark.load("valid.jsonl")
     callmark.stats(dataset).tool_calls.mean
     callmark.lint(dataset).summary
-    callmark.split(dataset, valid=0.2).valid
+    callmark.filter(dataset, grounded=True, out="good.jsonl")
     callmark.write(callmark.expand(dataset), "eval.jsonl")
-    callmark.grade(expected_calls, made_calls, tools=tools)
-    callmark.run("eval.jsonl", ["openai:gpt-4.1-mini", "vllm:tuned@http://localhost:8000"])
+    callmark.grade(expected_calls, actual_calls, tools=tools)
+    callmark.grade("eval.jsonl", predictions="base.jsonl")
+    runs = callmark.run("eval.jsonl", ["openai:gpt-4.1-mini", "vllm:tuned@http://localhost:8000"])
     callmark.simulate("scenarios.jsonl", "openai:gpt-4.1-mini", tools="mcp:python server.py")
-    callmark.compare("runs/base", "runs/tuned")
+    callmark.compare(*runs)
+    callmark.gate(runs[1], min={"call.score": 0.9}).passed
+    callmark.report(runs, out="report.html")
 
-A name is imported when it is first used, so that `import callmark` costs next to nothing.
+Datasets and cases are given as paths, as a `Dataset` or as lists of dicts; runs as a `Run` or as the path of its folder. A name is imported
+when it is first used, so that `import callmark` stays fast.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from callmark.data.expand import expand
-    from callmark.data.lint import lint
-    from callmark.data.split import split
-    from callmark.data.stats import stats
-    from callmark.errors import BadInput
-    from callmark.formats import Dataset, load, write
-    from callmark.grading.grade import Grade, grade
-    from callmark.models.model import ModelSettings
+    from callmark.analysis.summary import Summary
+    from callmark.api.datasets import convert, expand, filter, lint, split, stats, write  # noqa: A004 - the public name
+    from callmark.api.exporting import export, export_batch, export_grader, export_notebooks
+    from callmark.api.grading import grade
+    from callmark.api.running import run, run_async, simulate, simulate_async
+    from callmark.api.runs import gate, report, view
+    from callmark.api.tools import tools
+    from callmark.calls.agreement import is_confirmation
+    from callmark.calls.text.text_format import ParsedText, TextFormat
+    from callmark.config import read_policy
+    from callmark.errors import BadInput, BrokenRow, CallmarkError, EvaluatorError, StorageError
+    from callmark.formats import Dataset, load
+    from callmark.formats.format import Format
+    from callmark.grading.attempt import Attempt
+    from callmark.grading.evaluator import Evaluator, Metric, Result
+    from callmark.grading.grade import Grade
+    from callmark.grading.record import GradeRecord
+    from callmark.models.model import Capabilities, Model, ModelError, ModelFailure, ModelSettings
+    from callmark.models.provider import Provider
     from callmark.runs.compare import compare
+    from callmark.runs.grade import GradeOptions
     from callmark.runs.run import Run
-    from callmark.runs.start import run
-    from callmark.simulation.simulate import simulate
-    from callmark.types import Call, Case, Conversation, Finding, Message, Tool
+    from callmark.simulation.session import Agent, NullContext, Session, State, Toolbox, ToolResult, ToolSource, User, UserSession, UserTurn
+    from callmark.simulation.toolboxes.provider import ToolboxProvider
+    from callmark.simulation.users.provider import UserProvider
+    from callmark.synthesis.synth import synth
+    from callmark.synthesis.world import World
+    from callmark.types import Call, Case, Conversation, Fault, Finding, Message, Note, Place, Prediction, Tool, Usage
 
-_HOMES = {
-    "callmark.data.expand": ("expand",),
-    "callmark.data.lint": ("lint",),
-    "callmark.data.split": ("split",),
-    "callmark.data.stats": ("stats",),
-    "callmark.errors": ("BadInput",),
-    "callmark.formats": ("Dataset", "load", "write"),
-    "callmark.grading.grade": ("Grade", "grade"),
-    "callmark.models.model": ("ModelSettings",),
+_NAMES_BY_MODULE = {
+    "callmark.analysis.summary": ("Summary",),
+    "callmark.api.datasets": ("convert", "expand", "filter", "lint", "split", "stats", "write"),
+    "callmark.api.exporting": ("export", "export_batch", "export_grader", "export_notebooks"),
+    "callmark.api.grading": ("grade",),
+    "callmark.api.running": ("run", "run_async", "simulate", "simulate_async"),
+    "callmark.api.runs": ("gate", "report", "view"),
+    "callmark.api.tools": ("tools",),
+    "callmark.calls.agreement": ("is_confirmation",),
+    "callmark.calls.text.text_format": ("ParsedText", "TextFormat"),
+    "callmark.config": ("read_policy",),
+    "callmark.errors": ("BadInput", "BrokenRow", "CallmarkError", "EvaluatorError", "StorageError"),
+    "callmark.formats": ("Dataset", "load"),
+    "callmark.formats.format": ("Format",),
+    "callmark.grading.attempt": ("Attempt",),
+    "callmark.grading.evaluator": ("Evaluator", "Metric", "Result"),
+    "callmark.grading.grade": ("Grade",),
+    "callmark.grading.record": ("GradeRecord",),
+    "callmark.models.model": ("Capabilities", "Model", "ModelError", "ModelFailure", "ModelSettings"),
+    "callmark.models.provider": ("Provider",),
     "callmark.runs.compare": ("compare",),
-    "callmark.runs.start": ("run",),
+    "callmark.runs.grade": ("GradeOptions",),
     "callmark.runs.run": ("Run",),
-    "callmark.simulation.simulate": ("simulate",),
-    "callmark.types": ("Call", "Case", "Conversation", "Finding", "Message", "Tool"),
+    "callmark.simulation.session": (
+        "Agent",
+        "NullContext",
+        "Session",
+        "State",
+        "ToolResult",
+        "ToolSource",
+        "Toolbox",
+        "User",
+        "UserSession",
+        "UserTurn",
+    ),
+    "callmark.simulation.toolboxes.provider": ("ToolboxProvider",),
+    "callmark.simulation.users.provider": ("UserProvider",),
+    "callmark.synthesis.synth": ("synth",),
+    "callmark.synthesis.world": ("World",),
+    "callmark.types": ("Call", "Case", "Conversation", "Fault", "Finding", "Message", "Note", "Place", "Prediction", "Tool", "Usage"),
 }
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
+_MODULES = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
 __all__ = [
+    "Agent",
+    "Attempt",
     "BadInput",
+    "BrokenRow",
     "Call",
+    "CallmarkError",
+    "Capabilities",
     "Case",
     "Conversation",
     "Dataset",
+    "Evaluator",
+    "EvaluatorError",
+    "Fault",
     "Finding",
+    "Format",
     "Grade",
+    "GradeOptions",
+    "GradeRecord",
     "Message",
+    "Metric",
+    "Model",
+    "ModelError",
+    "ModelFailure",
     "ModelSettings",
+    "Note",
+    "NullContext",
+    "ParsedText",
+    "Place",
+    "Prediction",
+    "Provider",
+    "Result",
     "Run",
+    "Session",
+    "State",
+    "StorageError",
+    "Summary",
+    "TextFormat",
     "Tool",
+    "ToolResult",
+    "ToolSource",
+    "Toolbox",
+    "ToolboxProvider",
+    "Usage",
+    "User",
+    "UserProvider",
+    "UserSession",
+    "UserTurn",
+    "World",
     "compare",
+    "convert",
     "expand",
+    "export",
+    "export_batch",
+    "export_grader",
+    "export_notebooks",
+    "filter",
+    "gate",
     "grade",
+    "is_confirmation",
     "lint",
     "load",
+    "read_policy",
+    "report",
     "run",
+    "run_async",
     "simulate",
+    "simulate_async",
     "split",
     "stats",
+    "synth",
+    "tools",
+    "view",
     "write",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _MODULES:
         raise AttributeError(f"module 'callmark' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    value = getattr(import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 

@@ -11,7 +11,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
 from callmark.errors import BadInput
-from callmark.wording import nearest
+from callmark.wording import did_you_mean
 
 Kind = Literal["formats", "text_formats", "evaluators", "models", "agents", "users", "toolboxes", "worlds"]
 
@@ -24,7 +24,13 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "anthropic": "callmark.formats.anthropic:FORMAT",
         "deepfabric": "callmark.formats.deepfabric:FORMAT",
     },
-    "text_formats": {},
+    "text_formats": {
+        "hermes": "callmark.calls.text.hermes:FORMAT",
+        "mistral": "callmark.calls.text.mistral:FORMAT",
+        "llama3": "callmark.calls.text.llama:FORMAT",
+        "json": "callmark.calls.text.bare_json:FORMAT",
+        "pythonic": "callmark.calls.text.pythonic:FORMAT",
+    },
     "evaluators": {
         "call": "callmark.grading.evaluators.call:CallEvaluator",
         "schema": "callmark.grading.evaluators.schema:SchemaEvaluator",
@@ -34,11 +40,35 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "recorded": "callmark.grading.evaluators.recorded:RecordedEvaluator",
         "policy": "callmark.grading.evaluators.policy:PolicyEvaluator",
     },
-    "models": {},
+    "models": {
+        "openai": "callmark.models.hosted:OPENAI",
+        "azure": "callmark.models.azure:PROVIDER",
+        "anthropic": "callmark.models.hosted:ANTHROPIC",
+        "gemini": "callmark.models.hosted:GEMINI",
+        "ollama": "callmark.models.ollama:PROVIDER",
+        "vllm": "callmark.models.vllm:PROVIDER",
+        "http": "callmark.models.address:PROVIDER",
+        "replay": "callmark.models.replay:PROVIDER",
+        "python": "callmark.models.function:PROVIDER",
+        "cmd": "callmark.models.process:PROVIDER",
+        "scripted": "callmark.models.scripted:PROVIDER",
+        "chatbot": "callmark.models.chatbot:PROVIDER",
+        "local": "callmark.models.local:PROVIDER",
+    },
     "agents": {},
-    "users": {},
-    "toolboxes": {},
-    "worlds": {},
+    "users": {
+        "rule-based": "callmark.simulation.users.rule_based.user:USER",
+        "script": "callmark.simulation.users.script:USER",
+    },
+    "toolboxes": {
+        "mcp": "callmark.simulation.toolboxes.mcp:TOOLBOX",
+        "python": "callmark.simulation.toolboxes.functions:TOOLBOX",
+        "recorded": "callmark.simulation.toolboxes.recorded:TOOLBOX",
+        "openapi": "callmark.simulation.toolboxes.mock_api:TOOLBOX",
+    },
+    "worlds": {
+        "retail": "callmark.worlds.retail.world:RetailWorld",
+    },
 }
 
 
@@ -50,7 +80,7 @@ def find(kind: Kind, name: str) -> Any:
     if point is None:
         known = names(kind)
         what = kind.replace("_", " ").removesuffix("s") if kind != "toolboxes" else "toolbox"
-        raise BadInput(f"there is no {what} called {name!r}{nearest(name, known)}", f"Available: {', '.join(known)}.")
+        raise BadInput(f"there is no {what} called {name!r}{did_you_mean(name, known)}", f"Available: {', '.join(known)}.")
     return _load(kind, point)
 
 

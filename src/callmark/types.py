@@ -17,14 +17,14 @@ FOLDED = 200  # characters of a text that a notebook shows before it folds the r
 
 
 class Place(Struct, frozen=True, gc=False):
-    """Where a row stands, for people: `data/valid.jsonl, line 17`."""
+    """Where a row is, for people: `data/valid.jsonl, line 17`, or `item 3` where there is no file."""
 
     file: str
     number: int
     unit: Literal["line", "item"] = "line"
 
     def __str__(self) -> str:
-        return f"{self.file}, {self.unit} {self.number}"
+        return f"{self.file}, {self.unit} {self.number}" if self.file else f"{self.unit} {self.number}"
 
 
 class Tool(Struct, frozen=True):
@@ -124,6 +124,7 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
 
     A decision point has `messages`, the talk so far. A scenario has `instructions` for a simulated user and a `completion`
     condition instead, and perhaps `data` that a user who is no model goes by. `alternatives` are further lists of calls that are right too.
+    `index` is its place among the cases of its file, set where cases are enumerated to be run.
     """
 
     expected: tuple[Call, ...] = ()
@@ -135,6 +136,7 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
     scenario_type: str = ""
     group: str | None = None
     data: dict[str, Any] = {}
+    index: int = 0
 
     @property
     def is_scenario(self) -> bool:

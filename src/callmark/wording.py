@@ -1,21 +1,21 @@
-"""Words for messages: the nearest real word to a mistyped one, and a number with its noun."""
+"""Words for messages: a suggestion for a mistyped name, the end of a sentence, a number with its noun."""
 
 from collections.abc import Iterable
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """`. Did you mean call.score?`, or nothing when no known word is near."""
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return `. Did you mean call.score?` for the closest known word, or an empty text where none is close."""
     from difflib import get_close_matches
 
-    found = get_close_matches(word, list(known), n=1)
-    return f". Did you mean {found[0]}?" if found else ""
+    matches = get_close_matches(word, list(known), n=1)
+    return f". Did you mean {matches[0]}?" if matches else ""
 
 
-def ended(sentence: str) -> str:
-    """The sentence with a full stop, where it has no end of its own."""
+def end_sentence(sentence: str) -> str:
+    """Return the sentence with a period, unless it ends in punctuation already."""
     return sentence if sentence.endswith((".", "?", "!")) else f"{sentence}."
 
 
-def counted(number: int, noun: str) -> str:
-    """`1 row`, `1,200 rows`."""
+def pluralize(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 row`, `1,200 rows`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

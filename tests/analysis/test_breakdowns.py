@@ -23,8 +23,9 @@ from callmark.analysis.breakdowns import (
     ScoreTally,
     percentiles,
 )
-from callmark.grading.evaluator import Settings
-from callmark.grading.grader import Grader, GradeRecord
+from callmark.grading.settings import GradingSettings
+from callmark.grading.grader import Grader
+from callmark.grading.record import GradeRecord
 from callmark.types import Call, Case, Message, Prediction, Source
 from tests.rows import made
 
@@ -137,7 +138,7 @@ def test_parts_can_be_asked_for_again_and_more_added_after() -> None:
 @pytest.mark.laws
 @given(ATTEMPTS, st.sampled_from([1, 3, 10_000]))
 def test_the_parts_add_up_to_the_whole(attempts: list[Any], most_alike: int) -> None:
-    grader = Grader(Settings())
+    grader = Grader(GradingSettings())
     grades = []
     for index, (expected, answer, scenario_type, message, said) in enumerate(attempts):
         case = Case(
@@ -210,5 +211,5 @@ def test_the_distribution_is_that_of_the_ordered_scores_and_the_bins_add_up(scor
 
 def test_graded_cases_know_their_prompt() -> None:
     case = Case("c", (Message("user", "x" * 700), Message("assistant", "y" * 400)), expected=(made("f"),))
-    (grade,) = Grader(Settings()).record(case, [Prediction("c", calls=(made("f"),))])
+    (grade,) = Grader(GradingSettings()).record(case, [Prediction("c", calls=(made("f"),))])
     assert [part.name for part in parts_of([grade]).by_prompt_length] == ["1,000-1,999"]

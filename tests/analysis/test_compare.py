@@ -11,10 +11,11 @@ import pytest
 from callmark.analysis.breakdowns import NO_CALL
 from callmark.analysis.compare import Comparison, FaultChange, ToolChange, compare, compare_all
 from callmark.analysis.differences import holm
-from callmark.analysis.summary import summarise
+from tests.summaries import summarize
 from callmark.errors import BadInput
-from callmark.grading.evaluator import Settings
-from callmark.grading.grader import Grader, GradeRecord
+from callmark.grading.settings import GradingSettings
+from callmark.grading.grader import Grader
+from callmark.grading.record import GradeRecord
 from callmark.types import Call, Case, Prediction, Source
 from tests.rows import made
 
@@ -26,7 +27,7 @@ def run(
     answers: dict[str, list[Answer]], *, expected: Sequence[Call] = RIGHT, evaluators: tuple[str, ...] = ("call", "process")
 ) -> list[GradeRecord]:
     """The grades of the trials of each case (a text is an error); what stands before the colon of an id is its conversation."""
-    grader = Grader(Settings(evaluators=evaluators))
+    grader = Grader(GradingSettings(evaluators=evaluators))
     found = []
     for name, trials in answers.items():
         case = Case(name, expected=tuple(expected), source=Source(name.partition(":")[0], 0))
@@ -76,7 +77,7 @@ def test_a_run_against_itself() -> None:
     grades = scripted(1, wrong_value=0.2, no_call=0.1)
     found = compare(grades, grades)
     for name, change in found.metrics.items():
-        assert change.before == change.after == pytest.approx(summarise(grades).metrics[name].mean)
+        assert change.before == change.after == pytest.approx(summarize(grades).metrics[name].mean)
         assert (change.difference, change.low, change.high, change.p, change.noise) == (0.0, 0.0, 0.0, 1.0, True)
     assert (found.fixed, found.broken, found.needed) == ([], [], None)
     assert found.both_right + found.both_wrong == found.cases == 600
@@ -138,7 +139,7 @@ def test_an_error_that_comes_later_takes_the_place_of_the_grade() -> None:
 
 
 def test_tools_add_up_to_the_expected_calls() -> None:
-    grader = Grader(Settings())
+    grader = Grader(GradingSettings())
     expected = {"a": [made("f"), made("g", x=1)], "b": [made("g", x=1)], "c": [], "d": [], "e": [made("f")]}
 
     def graded(said: dict[str, list[Call]]) -> list[GradeRecord]:
@@ -158,7 +159,7 @@ def test_tools_add_up_to_the_expected_calls() -> None:
     ]
     for side, grades in (("before", first), ("after", second)):
         assert {tool.tool: (tool.n, getattr(tool, side)) for tool in found.tools} == {
-            tool.tool: (tool.n, tool.score) for tool in summarise(grades).tools
+            tool.tool: (tool.n, tool.score) for tool in summarize(grades).tools
         }
     assert sum(tool.n for tool in found.tools) == sum(max(len(calls), 1) for calls in expected.values())
     assert (found.fixed, found.broken) == (["b", "d"], ["a", "c", "e"])
@@ -166,7 +167,7 @@ def test_tools_add_up_to_the_expected_calls() -> None:
 
 def test_where_the_runs_took_different_right_answers_a_case_counts_under_the_first() -> None:
     case = Case("a", expected=(made("f"), made("g")), alternatives=((made("h"),),))
-    grader = Grader(Settings())
+    grader = Grader(GradingSettings())
     one, other = (grader.record(case, [Prediction("a", calls=tuple(calls))]) for calls in ([made("h")], [made("f")]))
     assert (one[0].expected, other[0].expected) == (("h",), ("f", "g"))
     for first, second, change in ((one, other, (0, 1)), (other, one, (1, 0))):

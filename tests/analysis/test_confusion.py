@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 
 from callmark.analysis.breakdowns import MOST_NAMES, NO_CALL, NO_NAME, OTHERS
 from callmark.analysis.confusion import UNKNOWN_TOOL, Calling, Cell, Confusion, ConfusionTally
-from callmark.grading.evaluator import Settings
-from callmark.grading.evaluators.process import IGNORED
-from callmark.grading.grader import Grader, GradeRecord
+from callmark.grading.settings import GradingSettings
+from callmark.grading.ignored_functions import IGNORED_FUNCTIONS
+from callmark.grading.grader import Grader
+from callmark.grading.record import GradeRecord
 from callmark.types import Call, Case, Prediction, Tool
 from tests.rows import made
 
@@ -22,11 +23,11 @@ def graded(expected: list[Call], actual: list[Call] | str, *, tools: tuple[Tool,
     """The grade of this; a text is an error."""
     case = Case("c", tools=tools, expected=tuple(expected))
     answer = Prediction("c", error=actual) if isinstance(actual, str) else Prediction("c", calls=tuple(actual))
-    (grade,) = Grader(Settings()).record(case, [answer])
+    (grade,) = Grader(GradingSettings()).record(case, [answer])
     return grade
 
 
-def confusion_of(*grades: GradeRecord, counted: tuple[str, ...] = (), ignore: tuple[str, ...] = IGNORED) -> Confusion:
+def confusion_of(*grades: GradeRecord, counted: tuple[str, ...] = (), ignore: tuple[str, ...] = IGNORED_FUNCTIONS) -> Confusion:
     tally = ConfusionTally(counted=counted, ignore=ignore)
     for grade in grades:
         tally.add(grade)
@@ -129,8 +130,8 @@ def test_calling_too_much_and_too_little() -> None:
 
 def test_endless_names_are_bounded_and_the_right_ones_stay_on_the_diagonal() -> None:
     faults = graded([F], [G]).faults
-    wrong = [GradeRecord("c", expected=("f",), made=(f"g{index}",), faults=faults) for index in range(MOST_NAMES + 5)]
-    right = [GradeRecord("c", expected=(f"h{index}",), made=(f"h{index}",)) for index in range(MOST_NAMES + 5)]
+    wrong = [GradeRecord("c", expected=("f",), actual=(f"g{index}",), faults=faults) for index in range(MOST_NAMES + 5)]
+    right = [GradeRecord("c", expected=(f"h{index}",), actual=(f"h{index}",)) for index in range(MOST_NAMES + 5)]
     found = confusion_of(*wrong, *right)
     assert sum(cell.count for cell in found.cells) == 2 * MOST_NAMES + 10
     assert len(found.cells) <= 2 * MOST_NAMES + 2
@@ -158,13 +159,13 @@ def test_the_cells_add_up_to_the_scored_cases(attempts: list[tuple[list[Call], l
     assert len({(cell.expected, cell.made) for cell in found.cells}) == len(found.cells)
     told = found.calling
     assert told.due + told.none_due == len(scored)
-    assert told.too_many - told.too_few == sum(len(grade.made) - len(grade.expected) for grade in scored)
+    assert told.too_many - told.too_few == sum(len(grade.actual) - len(grade.expected) for grade in scored)
     assert told.called_nothing == sum(cell.count for cell in found.cells if cell.made == NO_CALL != cell.expected) - _missing_only(scored)
 
 
 def _missing_only(grades: list[GradeRecord]) -> int:
     """The cases with calls made whose first wrong one is missing."""
-    return sum(grade.made != () and _first_kind(grade) == "missing_call" for grade in grades)
+    return sum(grade.actual != () and _first_kind(grade) == "missing_call" for grade in grades)
 
 
 def _first_kind(grade: GradeRecord) -> str:

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import permutation_test
 
-from callmark.analysis.differences import FLIPS, difference, holm, needed, sign_flip
+from callmark.analysis.differences import FLIPS, difference, holm, needed, sign_flip_test
 
 Clusters = dict[tuple[float, int], int]
 
@@ -39,12 +39,12 @@ def test_few_conversations_are_flipped_in_every_way(values: list[float]) -> None
     theirs = permutation_test(
         (values,), absolute_sum, permutation_type="samples", n_resamples=numpy.inf, alternative="greater", vectorized=True
     )
-    assert sign_flip(alone(values)) == pytest.approx(theirs.pvalue)
+    assert sign_flip_test(alone(values)) == pytest.approx(theirs.pvalue)
 
 
 @pytest.mark.parametrize("values", SMALL)
 def test_conversations_of_one_length_are_flipped_by_their_sums(values: list[float]) -> None:
-    assert sign_flip(Counter((value, 7) for value in values)) == sign_flip(alone(values))
+    assert sign_flip_test(Counter((value, 7) for value in values)) == sign_flip_test(alone(values))
 
 
 def test_of_equal_sums_the_one_with_greater_means_is_farther() -> None:
@@ -54,7 +54,7 @@ def test_of_equal_sums_the_one_with_greater_means_is_farther() -> None:
         for a, b, c in product((1, -1), repeat=3)
     ]
     assert statistics.count((1, 0.625)) == 2
-    assert sign_flip(clusters) == sum(one >= (1, 0.625) for one in statistics) / 8 == 0.5
+    assert sign_flip_test(clusters) == sum(one >= (1, 0.625) for one in statistics) / 8 == 0.5
 
 
 @pytest.mark.parametrize("number", [60, 200])
@@ -71,18 +71,18 @@ def test_many_conversations_are_drawn_and_that_is_near_the_truth(number: int) ->
                 spread[total - int(2 * value)] += chance / 2
             chances = spread
         exact = sum(chance for total, chance in chances.items() if abs(total) >= abs(2 * sum(values)))
-        assert sign_flip(clusters) == pytest.approx(exact, abs=4 * (exact * (1 - exact) / FLIPS) ** 0.5 + 2 / FLIPS)
+        assert sign_flip_test(clusters) == pytest.approx(exact, abs=4 * (exact * (1 - exact) / FLIPS) ** 0.5 + 2 / FLIPS)
 
 
 def test_alike_conversations_and_all_different_ones_give_the_same_but_for_chance() -> None:
     dice = random.Random(1)
     values = [dice.choice([1.0, -1.0, 1.0, 0.5, -0.5]) * dice.choice([1, 1, -1]) for _ in range(300)]
     nearly = [value + dice.random() * 1e-6 for value in values]
-    assert sign_flip(alone(nearly)) == pytest.approx(sign_flip(alone(values)), abs=0.02)
+    assert sign_flip_test(alone(nearly)) == pytest.approx(sign_flip_test(alone(values)), abs=0.02)
 
 
 def test_the_least_p_value_is_not_nothing() -> None:
-    assert sign_flip({(1.0, 1): 500}) == 1 / (FLIPS + 1)
+    assert sign_flip_test({(1.0, 1): 500}) == 1 / (FLIPS + 1)
 
 
 @pytest.mark.parametrize("clusters", [{(0.0, 3): 40}, {(0.0, 3): 1}, {(0.0, 1): 2, (0.0, 2): 5}])
@@ -129,7 +129,7 @@ def test_the_needed_number_of_cases_has_that_power() -> None:
     number, found = needed(clusters, difference=0.2) or 0, 0
     for _ in range(300):
         values = dice.choice([1.2, -0.8, 0.2], p=[0.1, 0.1, 0.8], size=number)  # the same spread about .2
-        found += sign_flip(alone(values.tolist())) < 0.05
+        found += sign_flip_test(alone(values.tolist())) < 0.05
     assert 0.7 < found / 300 < 0.9
 
 
@@ -152,7 +152,7 @@ def same_twice(dice: numpy.random.Generator) -> Counter[tuple[float, int]]:
 
 def test_a_difference_that_is_not_there_is_found_in_five_of_a_hundred() -> None:  # benchmarks/intervals.py looks closer
     dice = numpy.random.default_rng(2)
-    assert 5 <= sum(sign_flip(same_twice(dice)) < 0.05 for _ in range(300)) <= 28  # 15 are expected
+    assert 5 <= sum(sign_flip_test(same_twice(dice)) < 0.05 for _ in range(300)) <= 28  # 15 are expected
 
 
 def test_the_interval_holds_the_truth_in_95_of_a_hundred() -> None:

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from callmark.analysis.breakdowns import MOST_NAMES, NO_NAME, OTHERS
 from callmark.analysis.functions import LONGEST_VALUE, ArgumentExample, ArgumentSummary, FunctionSummary, FunctionTable, FunctionTally
-from callmark.grading.evaluator import Settings
-from callmark.grading.grader import Grader, GradeRecord
+from callmark.grading.settings import GradingSettings
+from callmark.grading.grader import Grader
+from callmark.grading.record import GradeRecord
 from callmark.types import Call, Case, Fault, Message, Prediction, Tool
 from tests.rows import made
 
@@ -33,7 +34,7 @@ ATTEMPTS = st.lists(st.tuples(CALLS, CALLS | st.just("HTTP 503"), st.lists(CALLS
 
 def graded(*attempts: tuple[Any, ...], said: str = "") -> list[GradeRecord]:
     """The grade of each attempt: what was expected, what was made (a text is an error), and the alternatives."""
-    grader, found = Grader(Settings()), []
+    grader, found = Grader(GradingSettings()), []
     for index, (expected, actual, *alternatives) in enumerate(attempts):
         talk = (Message("user", said),) if said else ()
         right = tuple(tuple(calls) for calls in (alternatives[0] if alternatives else ()))
@@ -143,7 +144,7 @@ def test_endless_names_are_bounded_and_still_add_up() -> None:
         GradeRecord(
             "c",
             expected=("f",),
-            made=("f", f"h{index}"),
+            actual=("f", f"h{index}"),
             pairs=((0, 0, False),),
             faults=(Fault("unknown_argument", 0, 0, f"a{index}", None, 1, ("call",)),),
         )
@@ -182,7 +183,7 @@ def test_the_functions_add_up_to_all_calls_and_the_arguments_to_all_faults(attem
     scored = [grade for grade in grades if not grade.error]
     found = table_of(grades)
     assert sum(one.expected for one in found.functions) == sum(len(grade.expected) for grade in scored)
-    assert sum(one.made for one in found.functions) == sum(len(grade.made) for grade in scored)
+    assert sum(one.made for one in found.functions) == sum(len(grade.actual) for grade in scored)
     assert sum(one.paired for one in found.functions) == sum(len(grade.pairs) for grade in scored)
     assert sum(one.right for one in found.functions) == sum(right for grade in scored for _, _, right in grade.pairs)
     assert all(one.right <= one.paired <= min(one.made, one.expected) for one in found.functions)

@@ -3,15 +3,15 @@
 import pytest
 
 from callmark.analysis.compare import compare
-from callmark.analysis.gate import Gate, Verdict, bounds_of, check, headline, judge
-from callmark.analysis.summary import summarise
+from callmark.analysis.gate import Gate, GateCheck, check_gate, gate_headline, parse_thresholds, validate_gate
+from tests.summaries import summarize
 from callmark.errors import BadInput
-from callmark.grading.grader import GradeRecord
+from callmark.grading.record import GradeRecord
 from tests.graded_runs import METRICS, failed, right, some, wrong
 
 
-def judged(gate: Gate, grades: list[GradeRecord], baseline: list[GradeRecord] | None = None) -> list[Verdict]:
-    return judge(gate, summarise(grades), compare(baseline, grades) if baseline is not None else None)
+def judged(gate: Gate, grades: list[GradeRecord], baseline: list[GradeRecord] | None = None) -> list[GateCheck]:
+    return check_gate(gate, summarize(grades), compare(baseline, grades) if baseline is not None else None)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def judged(gate: Gate, grades: list[GradeRecord], baseline: list[GradeRecord] | 
     ],
 )
 def test_a_metric_is_at_least_so_much(bound: float, right_of_40: int, met: bool, said: str) -> None:
-    assert judged(Gate(min={"call.score": bound}), some(right_of_40)) == [Verdict("min", "call.score", met, said)]
+    assert judged(Gate(min={"call.score": bound}), some(right_of_40)) == [GateCheck("min", "call.score", met, said)]
 
 
 def with_score(score: float) -> list[GradeRecord]:
@@ -46,14 +46,14 @@ def with_score(score: float) -> list[GradeRecord]:
     ],
 )
 def test_numbers_have_as_many_places_as_tell_them_from_their_bound(score: float, bound: float, met: bool, said: str) -> None:
-    assert judged(Gate(min={"call.score": bound}), with_score(score)) == [Verdict("min", "call.score", met, said)]
+    assert judged(Gate(min={"call.score": bound}), with_score(score)) == [GateCheck("min", "call.score", met, said)]
 
 
 def test_a_suite_of_ones_own_may_go_beyond_one_and_below_nought() -> None:
     gate = Gate(min={"my.points": 12.5, "my.debt": -0.25})
     check(gate, ("my.points", "my.debt"))
     grades = [GradeRecord("c", metrics={"my.points": 1234.5, "my.debt": -0.5})]
-    assert [one.said for one in judged(gate, grades)] == ["1234.5 ≥ 12.5", "-.5 < -.25"]
+    assert [one.text for one in judged(gate, grades)] == ["1234.5 ≥ 12.5", "-.5 < -.25"]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_suite_of_ones_own_may_go_beyond_one_and_below_nought() -> None:
 )
 def test_a_metric_is_not_lower_than_it_was(bound: float, significant: bool, after: int, met: bool, said: str) -> None:
     gate = Gate(max_drop={"call.score": bound}, baseline="base", significant=significant)
-    assert judged(gate, some(after), some(38)) == [Verdict("max_drop", "call.score", met, said)]
+    assert judged(gate, some(after), some(38)) == [GateCheck("max_drop", "call.score", met, said)]
 
 
 def test_a_drop_is_of_the_cases_that_both_have() -> None:
@@ -84,14 +84,14 @@ def test_what_only_one_run_has_is_not_met() -> None:
         del one.metrics["call.pass"]
     gate = Gate(max_drop={"call.pass": 0.1}, baseline="base")
     assert judged(gate, grades, before) == [
-        Verdict("max_drop", "call.pass", False, "not measured in both, a drop of at most .1 was allowed")
+        GateCheck("max_drop", "call.pass", False, "not measured in both, a drop of at most .1 was allowed")
     ]
 
 
 @pytest.mark.parametrize("most, met, said", [(2, True, "2, at most 2"), (1200, True, "2, at most 1,200"), (1, False, "2 > 1")])
 def test_so_many_errors_at_most(most: int, met: bool, said: str) -> None:
     grades = [right("a"), failed("b"), failed("c")]
-    assert judged(Gate(max_errors=most), grades) == [Verdict("max_errors", "errors", met, said)]
+    assert judged(Gate(max_errors=most), grades) == [GateCheck("max_errors", "errors", met, said)]
 
 
 @pytest.mark.parametrize("grades", [[], [failed("a"), failed("b")]], ids=["none", "errors"])
@@ -102,14 +102,14 @@ def test_so_many_errors_at_most(most: int, met: bool, said: str) -> None:
 )
 def test_a_run_with_no_scored_case_never_passes(gate: Gate, grades: list[GradeRecord]) -> None:
     first, *others = judged(gate, grades)
-    assert first == Verdict("scored", "scored cases", False, "none: there is nothing to judge by")
+    assert first == GateCheck("scored", "scored cases", False, "none: there is nothing to judge by")
     assert [one.met for one in others] == [gate.max_errors is not None]
-    assert headline([first, *others]) == f"{sum(one.met for one in others)} of 2 conditions met"
+    assert gate_headline([first, *others]) == f"{sum(one.met for one in others)} of 2 conditions met"
 
 
 def test_a_run_that_is_not_finished_never_passes() -> None:
-    first, second = judge(Gate(max_errors=0), summarise(some(40)), unfinished="interrupted")
-    assert first == Verdict("finished", "run", False, "interrupted")
+    first, second = check_gate(Gate(max_errors=0), summarize(some(40)), unfinished="interrupted")
+    assert first == GateCheck("finished", "run", False, "interrupted")
     assert second.met
 
 
@@ -143,11 +143,11 @@ def test_what_no_run_could_be_judged_by_is_refused(gate: Gate, sentence: str) ->
 )
 def test_a_bound_that_is_none(text: str) -> None:
     with pytest.raises(BadInput) as refused:
-        bounds_of([text], "min")
+        parse_thresholds([text], "min")
     assert str(refused.value) == f"--min {text} is not METRIC=NUMBER"
 
 
 def test_bounds_are_names_and_numbers() -> None:
-    assert bounds_of(["call.score=0.9", " call.pass = .5 "], "min") == {"call.score": 0.9, "call.pass": 0.5}
+    assert parse_thresholds(["call.score=0.9", " call.pass = .5 "], "min") == {"call.score": 0.9, "call.pass": 0.5}
     with pytest.raises(BadInput, match="--max-drop is given twice for call.score"):
-        bounds_of(["call.score=0.9", "call.score=0.8"], "max-drop")
+        parse_thresholds(["call.score=0.9", "call.score=0.8"], "max-drop")

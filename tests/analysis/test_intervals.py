@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 from scipy.stats import bootstrap as scipy_bootstrap
 
-from callmark.analysis.intervals import Clusters, Interval, bootstrap, effective_size, plain_bootstrap, wilson
+from callmark.analysis.intervals import Clusters, Interval, bootstrap, effective_size, percentile_bootstrap, wilson
 
 FEW, MANY = random.Random(3), random.Random(4)
 THREE_KINDS = [FEW.choice([0.0, 0.5, 1.0]) for _ in range(120)]
@@ -31,7 +31,7 @@ def alone(values: list[float]) -> Counter[tuple[float, int]]:
     [(THREE_KINDS, 0.005), (RARELY_WRONG, 0.005), (ALL_DIFFERENT, 0.004), (SKEWED, 0.005)],
     ids=["3", "rare", "all", "skew"],
 )
-@pytest.mark.parametrize("ours, method", [(bootstrap, "BCa"), (plain_bootstrap, "percentile")])
+@pytest.mark.parametrize("ours, method", [(bootstrap, "BCa"), (percentile_bootstrap, "percentile")])
 def test_one_value_a_conversation_is_the_bootstrap_that_others_have(
     ours: Callable[[Clusters], Interval | None], method: Literal["BCa", "percentile"], values: list[float], within: float
 ) -> None:
@@ -43,7 +43,7 @@ def test_one_value_a_conversation_is_the_bootstrap_that_others_have(
 
 def test_what_is_rare_may_be_more_frequent_than_it_was_seen() -> None:
     clusters = alone(RARELY_WRONG)
-    corrected, plain = bootstrap(clusters), plain_bootstrap(clusters)
+    corrected, plain = bootstrap(clusters), percentile_bootstrap(clusters)
     assert corrected is not None
     assert plain is not None
     assert corrected[0] < plain[0] - 0.005

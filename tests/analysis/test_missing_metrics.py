@@ -3,15 +3,16 @@
 import pytest
 
 from callmark.analysis.compare import compare
-from callmark.analysis.summary import Estimate, Tally, summarise
-from callmark.grading.grader import GradeRecord
+from callmark.analysis.summary import Estimate, Tally
+from tests.summaries import summarize
+from callmark.grading.record import GradeRecord
 
 CALL, STATE = "call.score", "state.reached"
 
 
 def grade(case: str, call: float, state: float | None = None, *, trial: int = 0, conversation: str | None = None) -> GradeRecord:
     metrics = {CALL: call} if state is None else {CALL: call, STATE: state}
-    return GradeRecord(case, trial, metrics=metrics, expected=("f",), made=("f",), conversation=conversation)
+    return GradeRecord(case, trial, metrics=metrics, expected=("f",), actual=("f",), conversation=conversation)
 
 
 GRADES = [grade("a", 1.0), grade("b", 1.0, 1.0), grade("c", 0.0, 0.0), grade("d", 0.0)]
@@ -19,7 +20,7 @@ GRADES = [grade("a", 1.0), grade("b", 1.0, 1.0), grade("c", 0.0, 0.0), grade("d"
 
 @pytest.mark.parametrize("grades", [GRADES, GRADES[::-1], GRADES[1:] + GRADES[:1]])
 def test_a_mean_is_of_the_grades_that_have_the_metric(grades: list[GradeRecord]) -> None:
-    found = summarise(grades)
+    found = summarize(grades)
     assert {name: (one.n, one.mean) for name, one in found.metrics.items()} == {CALL: (4, 0.5), STATE: (2, 0.5)}
     assert found.conversations == 4
 
@@ -33,9 +34,9 @@ def test_the_metrics_of_a_suite_stand_together() -> None:
 
 def test_an_interval_is_what_it_would_be_without_the_other_grades() -> None:
     having = [grade(str(index), 1.0, float(index % 3 > 0), conversation=f"talk {index // 2}") for index in range(12)]
-    alone = summarise(having).metrics[STATE]
+    alone = summarize(having).metrics[STATE]
     with_others = [one for index, each in enumerate(having) for one in (grade(f"x{index}", 1.0, conversation=each.conversation), each)]
-    assert summarise(with_others).metrics[STATE] == alone
+    assert summarize(with_others).metrics[STATE] == alone
     assert alone.low is not None
 
 
@@ -45,18 +46,18 @@ def test_the_grades_of_a_conversation_are_one_cluster_whatever_else_they_have() 
         GradeRecord(one.case, metrics=one.metrics | ({CALL: 1.0} if index % 2 else {}), conversation=one.conversation)
         for index, one in enumerate(plain)
     ]
-    assert summarise(mixed).metrics[STATE] == summarise(plain).metrics[STATE]
+    assert summarize(mixed).metrics[STATE] == summarize(plain).metrics[STATE]
 
 
 def test_a_part_has_the_means_of_those_that_have_them() -> None:
-    details = summarise(GRADES).details
+    details = summarize(GRADES).details
     assert details is not None
     (part,) = details.parts.by_tool
     assert (part.n, part.means) == (4, {CALL: 0.5, STATE: 0.5})
 
 
 def test_no_metric_at_all_is_no_metric() -> None:
-    assert summarise([GradeRecord("a"), GradeRecord("b", error="gone")]).metrics == {}
+    assert summarize([GradeRecord("a"), GradeRecord("b", error="gone")]).metrics == {}
 
 
 def test_runs_are_compared_on_the_cases_that_have_the_metric_in_both() -> None:
@@ -71,9 +72,9 @@ def test_runs_are_compared_on_the_cases_that_have_the_metric_in_both() -> None:
 def test_a_case_has_the_mean_over_those_of_its_trials_that_have_the_metric() -> None:
     trials = [grade("a", 1.0, 1.0), grade("a", 1.0, trial=1), grade("a", 1.0, 0.0, trial=2)]
     assert compare(trials, trials).metrics[STATE].before == 0.5
-    assert summarise(trials).metrics[STATE] == Estimate(2, 0.5, *_interval(trials))
+    assert summarize(trials).metrics[STATE] == Estimate(2, 0.5, *_interval(trials))
 
 
 def _interval(trials: list[GradeRecord]) -> tuple[float | None, float | None]:
-    found = summarise([one for one in trials if STATE in one.metrics]).metrics[STATE]
+    found = summarize([one for one in trials if STATE in one.metrics]).metrics[STATE]
     return found.low, found.high

@@ -3,9 +3,11 @@
 from typing import Any
 
 from callmark.analysis.breakdowns import NO_CALL
-from callmark.analysis.summary import Estimate, Example, summarise
-from callmark.grading.evaluator import Settings
-from callmark.grading.grader import Grader, GradeRecord
+from callmark.analysis.summary import Estimate, Example
+from tests.summaries import summarize
+from callmark.grading.settings import GradingSettings
+from callmark.grading.grader import Grader
+from callmark.grading.record import GradeRecord
 from callmark.types import Call, Case, Message, Prediction, Source
 from tests.rows import made
 
@@ -14,7 +16,7 @@ BROKEN = Call("f", {}, None, "cut off", "{")
 
 def graded(*attempts: tuple[list[Call], list[Call] | str], messages: tuple[Message, ...] = ()) -> list[GradeRecord]:
     """The grade of each attempt; a text is an error. Two attempts to a conversation."""
-    grader = Grader(Settings())
+    grader = Grader(GradingSettings())
     found = []
     for index, (expected, actual) in enumerate(attempts):
         case = Case(f"c{index}", messages, expected=tuple(expected), source=Source(f"talk{index // 2}", index))
@@ -24,12 +26,12 @@ def graded(*attempts: tuple[list[Call], list[Call] | str], messages: tuple[Messa
 
 
 def test_no_grades_at_all() -> None:
-    summary = summarise([])
+    summary = summarize([])
     assert (summary.cases, summary.scored, summary.errors, summary.metrics, summary.faults) == (0, 0, 0, {}, [])
 
 
 def test_errors_are_counted_and_in_no_number() -> None:
-    summary = summarise(
+    summary = summarize(
         graded(([made("f")], [made("f")]), ([made("f")], "HTTP 503"), ([made("f")], "HTTP 503"), ([made("f")], [made("g")]))
     )
     assert (summary.cases, summary.graded, summary.scored, summary.errors) == (4, 4, 2, 2)
@@ -40,7 +42,7 @@ def test_errors_are_counted_and_in_no_number() -> None:
 
 
 def test_right_and_right_tool_only() -> None:
-    summary = summarise(
+    summary = summarize(
         graded(([made("f", a=1)], [made("f", a=1)]), ([made("f", a=1)], [made("f", a=2)]), ([made("f")], [BROKEN]), ([], []))
     )
     assert (summary.right, summary.right_tools) == (2, 1)
@@ -48,7 +50,7 @@ def test_right_and_right_tool_only() -> None:
 
 def test_faults_are_told_by_what_they_happened_to() -> None:
     said = (Message("user", "cancel #W1 and not #W2"),)
-    summary = summarise(
+    summary = summarize(
         graded(
             ([made("f", id="#W1")], [made("f", id="#W2")]),
             ([made("g", id="#W1")], [made("g", id="#W3")]),
@@ -74,7 +76,7 @@ def test_faults_are_told_by_what_they_happened_to() -> None:
 
 
 def test_each_expected_call_counts_for_its_tool_and_abstention_is_one() -> None:
-    summary = summarise(
+    summary = summarize(
         graded(([made("f"), made("g", a=1)], [made("f"), made("g", a=2)]), ([made("g")], [made("g")]), ([], [made("f")]), ([], []))
     )
     assert {tool.tool: (tool.n, tool.score) for tool in summary.tools} == {"f": (1, 1.0), "g": (2, 0.75), NO_CALL: (2, 0.5)}
@@ -83,7 +85,7 @@ def test_each_expected_call_counts_for_its_tool_and_abstention_is_one() -> None:
 
 def test_intervals_are_over_conversations() -> None:
     attempts: list[Any] = [([made("f")], [made("f") if index // 2 % 2 else made("g")]) for index in range(40)]
-    summary = summarise(graded(*attempts))
+    summary = summarize(graded(*attempts))
     assert summary.conversations == 20
     score: Estimate = summary.metrics["call.score"]
     assert score.low is not None
@@ -92,6 +94,6 @@ def test_intervals_are_over_conversations() -> None:
 
 
 def test_endless_names_are_bounded() -> None:
-    summary = summarise(graded(*(([made("f")], [made(f"g{index}")]) for index in range(10_050))))
+    summary = summarize(graded(*(([made("f")], [made(f"g{index}")]) for index in range(10_050))))
     assert len(summary.faults[0].examples) == 10_001
     assert sum(example.count for example in summary.faults[0].examples) == 10_050

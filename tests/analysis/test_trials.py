@@ -5,10 +5,10 @@ from statistics import fmean
 
 import pytest
 
-from callmark.analysis.summary import summarise
+from tests.summaries import summarize
 from callmark.analysis.trials import Consistency, Passes, TrialTally, trials
 from callmark.errors import BadInput
-from callmark.grading.grader import GradeRecord
+from callmark.grading.record import GradeRecord
 
 
 def grade(case: str, trial: int, outcome: float | str, group: str | None = None) -> GradeRecord:
@@ -115,7 +115,7 @@ def test_grades_that_come_one_by_one_give_the_same() -> None:
     ],
 )
 def test_only_where_there_are_trials_or_groups_is_there_something_to_tell(grades: list[GradeRecord], told: bool) -> None:
-    details = summarise(grades).details
+    details = summarize(grades).details
     assert details is not None
     assert (details.trials is not None) is told
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callmark.calls.agreement import is_yes
+from callmark.calls.agreement import is_confirmation
 
 YES = [
     "yes",
@@ -105,12 +105,12 @@ NO = [
 
 @pytest.mark.parametrize("said", YES)
 def test_a_yes(said: str) -> None:
-    assert is_yes(said)
+    assert is_confirmation(said)
 
 
 @pytest.mark.parametrize("said", NO)
 def test_no_yes(said: str) -> None:
-    assert not is_yes(said)
+    assert not is_confirmation(said)
 
 
 def test_the_table_is_long_enough_to_be_careful() -> None:
@@ -131,11 +131,11 @@ def test_the_table_is_long_enough_to_be_careful() -> None:
     ],
 )
 def test_words_of_ones_own_count_instead_of_the_usual_ones(said: str, yes: bool) -> None:
-    assert is_yes(said, ["Ja", "passt so"]) is yes
+    assert is_confirmation(said, ["Ja", "passt so"]) is yes
 
 
 @pytest.mark.laws
 @given(st.text() | st.lists(st.sampled_from(["yes", "no", "but", ",", ".", "?", "go ahead", "not", "ok", "wait"])).map(" ".join))
 def test_nothing_that_is_said_raises(said: str) -> None:
-    assert is_yes(said) in (True, False)
-    assert not is_yes(f"{said}. But not yet")
+    assert is_confirmation(said) in (True, False)
+    assert not is_confirmation(f"{said}. But not yet")

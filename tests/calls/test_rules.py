@@ -8,14 +8,15 @@ import pytest
 from callmark import grade
 from callmark.calls.rules import apply, match_rules
 from callmark.errors import BadInput
-from callmark.grading.evaluator import Settings
-from callmark.grading.grader import Grader, GradeRecord
+from callmark.grading.settings import GradingSettings
+from callmark.grading.grader import Grader
+from callmark.grading.record import GradeRecord
 from callmark.types import Call, Case, Prediction, Tool
 from tests.rows import made
 
 
 def graded(rules: dict[str, Any], expected: Call, *actual: Call, tools: tuple[Tool, ...] = ()) -> GradeRecord:
-    (record,) = Grader(Settings(match=rules)).record(Case("c", tools=tools, expected=(expected,)), [Prediction("c", calls=actual)])
+    (record,) = Grader(GradingSettings(match=rules)).record(Case("c", tools=tools, expected=(expected,)), [Prediction("c", calls=actual)])
     return record
 
 

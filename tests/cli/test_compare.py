@@ -10,10 +10,10 @@ import pytest
 import callmark
 from callmark import ModelSettings
 from callmark.analysis.compare import Comparison
-from callmark.grading.evaluator import Settings
+from callmark.grading.settings import GradingSettings
 from callmark.models.scripted import RATES
-from callmark.reporting.compare_view import chance
-from callmark.runs.compare import compared
+from callmark.reporting.numbers import format_p_value
+from callmark.runs.compare import compare_runs
 from callmark.runs.run import Run
 from tests.conftest import Cli
 from tests.graded_runs import failed, make_run, right, some, wrong
@@ -61,12 +61,12 @@ def test_what_is_within_noise_is_said_plainly(cli: Cli, here: Path) -> None:
     ],
 )
 def test_a_p_value_is_on_the_side_of_noise_that_it_is_on(p: float, said: str) -> None:
-    assert chance(p) == said
+    assert format_p_value(p) == said
 
 
 def test_machines_get_everything(cli: Cli, here: Path) -> None:
     (one,) = json.loads(cli("compare", "base", "tuned", "--json").out)
-    assert (one["first"], one["second"], one["common"], one["settings"], one["unmatched"]) == ("base", "tuned", False, [], [])
+    assert (one["first"], one["second"], one["common"], one["differing_settings"], one["unshared_metrics"]) == ("base", "tuned", False, [], [])
     found = one["comparison"]
     assert (found["cases"], len(found["fixed"]), found["broken"]) == (40, 18, [])
     assert found["metrics"]["call.score"].keys() == {"before", "after", "difference", "low", "high", "p", "noise"}
@@ -113,7 +113,7 @@ def test_runs_that_were_graded_differently_are_compared_in_what_both_have_and_it
     more = some(38)
     for one in more:
         one.metrics["schema.overall"] = 1.0
-    both = Settings(evaluators=("call", "schema"), threshold=0.8)
+    both = GradingSettings(evaluators=("call", "schema"), threshold=0.8)
     make_run(here / "more", more, metrics=("call.score", "call.pass", "schema.overall"), settings=both)
     done = cli("compare", "base", "more")
     assert "  they were graded by other settings (threshold): callmark grade RUN grades one again\n" in done.out
@@ -195,7 +195,7 @@ def scripted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     """Imitations at the hotel's decision points, each asked several times; `again` is the hasty one with other dice."""
     folder = tmp_path_factory.mktemp("scripted")
     hotel = folder / "hotel.jsonl"
-    rows = [json.loads(line) for line in (files("callmark.worlds") / "hotel.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in (files("callmark.worlds.hotel") / "hotel.jsonl").read_text(encoding="utf-8").splitlines()]
     hotel.write_text("".join(json.dumps(row) + "\n" for row in rows if usable(row)), encoding="utf-8")
     found = {}
     for name, kind, seed in (
@@ -219,7 +219,7 @@ def usable(row: dict[str, Any]) -> bool:
 
 
 def against(first: Run, second: Run) -> Comparison:
-    return compared([first, second])[0].comparison
+    return compare_runs([first, second])[0].comparison
 
 
 def test_a_model_with_known_faults_is_found_out_and_they_are_named(scripted: dict[str, Run]) -> None:

@@ -13,40 +13,40 @@ TALK = row(
     user("Rome?"), assistant(call("get_weather", {"city": "Rome"})), result("warm"), assistant(text="Warm."), tools=[WEATHER], id="t1"
 )
 NO_IDS = row(user("Rome?"), assistant(BARE), result("warm", None), assistant(text="Warm."), tools=[WEATHER], id="t2")
-DIALECTS = {"openai": "OpenAI chat", "sharegpt": "ShareGPT", "anthropic": "Anthropic messages", "deepfabric": "DeepFabric"}
+FORMATS = {"openai": "OpenAI chat", "sharegpt": "ShareGPT", "anthropic": "Anthropic messages", "deepfabric": "DeepFabric"}
 
 
-@pytest.mark.parametrize("dialect, title", DIALECTS.items())
-def test_it_says_what_was_read_and_written(cli: Cli, tmp_path: Path, dialect: str, title: str) -> None:
+@pytest.mark.parametrize("dialect, title", FORMATS.items())
+def test_it_says_what_was_read_and_written(cli: Cli, tmp_path: Path, format_name: str, title: str) -> None:
     path, out = write_rows(tmp_path / "x.jsonl", TALK, NO_IDS), tmp_path / "y.jsonl"
-    shown = cli("convert", path, "-o", out, "--to", dialect)
+    shown = cli("convert", path, "-o", out, "--to", format_name)
     assert (shown.status, shown.err) == (0, "")
     assert "x.jsonl · OpenAI chat · 2 conversations" in shown.out
     assert f"2 rows · 2 calls · 2 results → {out}, {title}" in shown.out.replace("\n", "")
-    assert callmark.load(out).dialect.name == dialect
+    assert callmark.load(out).format.name == format_name
 
 
 @pytest.mark.parametrize("dialect, made_up, replaced", [("openai", 0, 0), ("sharegpt", 0, 0), ("anthropic", 2, 0), ("deepfabric", 1, 1)])
-def test_it_says_what_was_made_up(cli: Cli, tmp_path: Path, dialect: str, made_up: int, replaced: int) -> None:
+def test_it_says_what_was_made_up(cli: Cli, tmp_path: Path, format_name: str, made_up: int, replaced: int) -> None:
     path, out = write_rows(tmp_path / "x.jsonl", TALK, NO_IDS), tmp_path / "y.jsonl"
-    told = json.loads(cli("convert", path, "-o", out, "--to", dialect, "--json").out)
+    told = json.loads(cli("convert", path, "-o", out, "--to", format_name, "--json").out)
     assert told == {
         "file": str(path),
         "out": str(out),
         "dialect": "openai",
         "bad_rows": 0,
-        "mended_rows": 0,
-        "to": dialect,
+        "repaired_rows": 0,
+        "to": format_name,
         "rows": 2,
         "written": 2,
         "unwritten": 0,
         "calls": 2,
         "results": 2,
-        "made_up_ids": made_up,
+        "generated_ids": made_up,
         "replaced_ids": replaced,
         "left_out": {},
     }
-    notes = cli("convert", path, "-o", out, "--to", dialect).out
+    notes = cli("convert", path, "-o", out, "--to", format_name).out
     assert (f"{made_up} id" in notes) == bool(made_up)
     assert ("the id of 1 call replaced" in notes) == bool(replaced)
 
@@ -68,27 +68,27 @@ def test_what_is_left_out_of_a_wrapped_row_is_said_in_its_order(cli: Cli, tmp_pa
 
 
 @pytest.mark.parametrize("dialect, left_out", [("openai", {}), ("sharegpt", {"tool_calls.cache_control": 1})])
-def test_what_is_left_out_of_calls_is_said(cli: Cli, tmp_path: Path, dialect: str, left_out: dict[str, int]) -> None:
+def test_what_is_left_out_of_calls_is_said(cli: Cli, tmp_path: Path, format_name: str, left_out: dict[str, int]) -> None:
     use = {"type": "tool_use", "id": "a", "name": "f", "input": {}, "cache_control": {"type": "ephemeral"}, "caller": None}
     path = write_rows(tmp_path / "x.jsonl", {"messages": [{"role": "assistant", "content": [use, use]}]})
-    assert json.loads(cli("convert", path, "-o", tmp_path / "y.jsonl", "--to", dialect, "--json").out)["left_out"] == left_out
+    assert json.loads(cli("convert", path, "-o", tmp_path / "y.jsonl", "--to", format_name, "--json").out)["left_out"] == left_out
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_rows_in_the_dialect_already_stay_as_they_stand(cli: Cli, tmp_path: Path, dialect: str) -> None:
+@pytest.mark.parametrize("dialect", FORMATS)
+def test_rows_in_the_dialect_already_stay_as_they_stand(cli: Cli, tmp_path: Path, format_name: str) -> None:
     first, second, third = tmp_path / "a.jsonl", tmp_path / "b.jsonl", tmp_path / "c.jsonl"
-    cli("convert", write_rows(tmp_path / "x.jsonl", TALK, NO_IDS), "-o", first, "--to", dialect)
+    cli("convert", write_rows(tmp_path / "x.jsonl", TALK, NO_IDS), "-o", first, "--to", format_name)
     text = first.read_text().replace('"Warm."', '"Warm.", "unknown": 1').replace('":', '" :')
     second.write_text(text)
-    assert cli("convert", second, "-o", third, "--to", dialect).status == 0
+    assert cli("convert", second, "-o", third, "--to", format_name).status == 0
     assert third.read_text() == text
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_every_command_reads_every_dialect(cli: Cli, tmp_path: Path, dialect: str) -> None:
-    path, out, cut = tmp_path / "x.jsonl.zst", tmp_path / f"{dialect}.jsonl.zst", tmp_path / "cut.jsonl"
+@pytest.mark.parametrize("dialect", FORMATS)
+def test_every_command_reads_every_dialect(cli: Cli, tmp_path: Path, format_name: str) -> None:
+    path, out, cut = tmp_path / "x.jsonl.zst", tmp_path / f"{format_name}.jsonl.zst", tmp_path / "cut.jsonl"
     callmark.write(callmark.load(write_rows(tmp_path / "p.jsonl", TALK)), path)
-    assert cli("convert", path, "-o", out, "--to", dialect).status == 0
+    assert cli("convert", path, "-o", out, "--to", format_name).status == 0
     assert out.read_bytes().startswith(b"\x28\xb5\x2f\xfd")
     assert json.loads(cli("stats", out, "--json").out)["tools"] == {"get_weather": 1}
     assert json.loads(cli("lint", out, "--json").out)["summary"] == {}
@@ -158,8 +158,8 @@ def test_tools_of_a_side_file_go_into_the_rows(cli: Cli, tmp_path: Path) -> None
     side, out = tmp_path / "tools.json", tmp_path / "y.jsonl"
     side.write_text(json.dumps([WEATHER], indent=2))
     bare = {key: value for key, value in TALK.items() if key != "tools"}
-    for dialect in DIALECTS:
-        assert cli("convert", write_rows(tmp_path / "x.jsonl", bare, bare), "-o", out, "--to", dialect, "--tools", side).status == 0
+    for format_name in FORMATS:
+        assert cli("convert", write_rows(tmp_path / "x.jsonl", bare, bare), "-o", out, "--to", format_name, "--tools", side).status == 0
         assert [[tool.name for tool in each.tools] for each in callmark.load(out)] == [["get_weather"]] * 2
 
 

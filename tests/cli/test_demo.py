@@ -58,7 +58,7 @@ def test_the_demo_says_when_it_cannot_write(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_one_flaw_of_each_kind_is_planted_in_the_shipped_dataset() -> None:
-    path = Path(callmark.__file__).parent / "demo" / "hotel.jsonl"
+    path = Path(callmark.__file__).parent / "worlds" / "hotel" / "hotel.jsonl"
     report = callmark.lint(callmark.load(path))
     assert set(report.summary.values()) == {1}
     assert CODES.keys() - report.summary.keys() == {

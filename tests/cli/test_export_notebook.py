@@ -6,8 +6,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from callmark.grading.grader import GradeRecord
-from callmark.reporting.notebooks import writing
+from callmark.grading.record import GradeRecord
+from callmark.reporting.notebooks import write
 from callmark.reporting.notebooks.sections import Section
 from tests.conftest import Cli
 from tests.graded_runs import make_run, right, some

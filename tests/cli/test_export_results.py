@@ -14,7 +14,7 @@ import pandas
 import pytest
 
 from callmark import BadInput
-from callmark.grading.grader import GradeRecord
+from callmark.grading.record import GradeRecord
 from callmark.runs.export_results import csv_lines
 from callmark.runs.run import Run
 from callmark.types import Fault, Note, Usage
@@ -36,7 +36,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         trial=2,
         metrics={"call.score": 0.25, "call.pass": 0.0},
         expected=("f", "g"),
-        made=("f",),
+        actual=("f",),
         faults=(
             Fault("wrong_value", 0, 0, "city", "Bonn", "Köln", ("call",), "hallucinated"),
             Fault("missing_call", 1, evaluators=("call",)),
@@ -124,7 +124,7 @@ def test_pandas_reads_it_back_as_the_table_that_python_gives(cli: Cli, run: Path
     ids=ascii,
 )
 def test_a_text_is_a_text_in_every_spreadsheet(cli: Cli, run: Path, text: str, cell: str) -> None:
-    odd = GradeRecord(text, metrics={"call.score": 1.0, "call.pass": 1.0}, expected=(text,), made=(text,), conversation=text, group=text)
+    odd = GradeRecord(text, metrics={"call.score": 1.0, "call.pass": 1.0}, expected=(text,), actual=(text,), conversation=text, group=text)
     make_run(run.parent / "odd", [odd, GradeRecord(text, trial=1, error=text)])
     cli("export", "results", "odd", "--to", "csv")
     first, second = read("odd.csv")

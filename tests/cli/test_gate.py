@@ -9,9 +9,10 @@ import pytest
 import xmlschema
 from msgspec import structs
 
-from callmark.grading.evaluator import Settings
+from callmark.grading.settings import GradingSettings
 from callmark.models.model import ModelSettings
-from callmark.runs.store import AskedInfo, RunFolder, Status
+from callmark.runs.manifest import ModelRunInfo, Status
+from callmark.runs.store import RunFolder
 from tests.conftest import Cli
 from tests.graded_runs import failed, make_run, right, some
 
@@ -105,7 +106,7 @@ def test_a_summary_may_go_to_standard_output(cli: Cli, here: Path) -> None:
 
 def leave_unfinished(folder: Path, status: Status, **more: Any) -> None:
     run = RunFolder(folder)
-    asked = AskedInfo("m", ModelSettings(), questions=75, answers=40, **more)
+    asked = ModelRunInfo("m", ModelSettings(), questions=75, answers=40, **more)
     run.write(structs.replace(run.read(), status=status, asked=asked))
 
 
@@ -157,7 +158,7 @@ def test_a_run_with_no_scored_case_never_passes(cli: Cli, here: Path, conditions
 
 
 def test_a_run_graded_by_other_settings_than_its_baseline_is_told_of(cli: Cli, here: Path) -> None:
-    make_run(here / "strict", some(36), settings=Settings(evaluators=("call",), threshold=0.5))
+    make_run(here / "strict", some(36), settings=GradingSettings(evaluators=("call",), threshold=0.5))
     done = cli("gate", "strict", "--baseline", "base", "--max-drop", "call.score=0.1")
     assert (done.status, done.err) == (0, "callmark: strict and base were graded by other settings: threshold.\n")
 

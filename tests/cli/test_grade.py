@@ -20,7 +20,7 @@ import pytest
 
 from callmark.analysis.summary import Tally
 from callmark.errors import BadInput
-from callmark.runs.grading import _received
+from callmark.runs.grading_job import _received
 from tests.conftest import Cli, Result
 from tests.rows import WEATHER, assistant, call, result, row, user, write_rows
 
@@ -298,7 +298,7 @@ def test_what_is_left_over_is_said_with_counts(cli: Cli) -> None:
     assert "2 predictions for a case that had one already: the first counts, or the first that is no error\n" in done.out
     assert scores("runs/p") == {"q1": 1.0, "q2": 0.0}
     info = json.loads(Path("runs/p/run.json").read_text())["predictions"]
-    assert info == {"name": "p.jsonl", "rows": 6, "unused": 2, "repeated": 2, "first_unused": "zebra"}
+    assert info == {"name": "p.jsonl", "rows": 6, "unmatched": 2, "repeated": 2, "first_unmatched": "zebra"}
     assert [line["case"] for line in lines("runs/p/predictions.jsonl")] == ["q1", "q2"]
 
 
@@ -487,7 +487,7 @@ def test_settings_come_from_callmark_toml(cli: Cli) -> None:
         assert scores(f"runs/{jobs}", "call.pass") == {"q1": 1.0, "q2": 1.0, "q3": 0.0}
         assert scores(f"runs/{jobs}", "process.reliability") == {"q1": 1.0, "q2": 0.0, "q3": 1.0}
         info = json.loads(Path(f"runs/{jobs}/run.json").read_text())
-        assert info["settings"]["threshold"] == 0.5
+        assert info["grading"]["threshold"] == 0.5
         assert info["match"] == {"f.*": 3}
     Path("callmark.toml").rename("other.toml")
     cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "plain")
@@ -664,9 +664,9 @@ def test_a_run_is_graded_again_with_other_settings(cli: Cli) -> None:
     assert "match *.a: 2 arguments" in done.out
     assert scores("runs/p") == {"q1": 1.0, "q2": 1.0}
     info = json.loads(Path("runs/p/run.json").read_text())
-    assert info["settings"] == {"evaluators": ["call"], "match": {"*.a": {"$any": True}}}
+    assert info["grading"] == {"evaluators": ["call"], "match": {"*.a": {"$any": True}}}
     assert info["metrics"] == ["call.score", "call.pass"]
-    assert info["predictions"] == {"name": "p.jsonl", "rows": 4, "unused": 1, "repeated": 1, "first_unused": "zebra"}
+    assert info["predictions"] == {"name": "p.jsonl", "rows": 4, "unmatched": 1, "repeated": 1, "first_unmatched": "zebra"}
     assert contents("runs/p")["predictions.jsonl"] == before["predictions.jsonl"]
 
 
@@ -750,7 +750,7 @@ def edited(**fields: Any) -> None:
         (lambda: edited(path="\0"), ["its cases are gone"]),
         (lambda: edited(path=""), ["its cases are gone"]),
         (lambda: edited(path="/dev/null"), ["its cases are gone"]),
-        (lambda: edited(dialect="opnai"), ["there is no dialect called 'opnai'. Did you mean openai?"]),
+        (lambda: edited(format_name="opnai"), ["there is no dialect called 'opnai'. Did you mean openai?"]),
         (lambda: edited(tools="no.json"), ["there is no file ", "no.json"]),
         (lambda: Path("runs/p/predictions.jsonl").unlink(), ["there is no file runs/p/predictions.jsonl."]),
         (lambda: Path("runs/p/predictions.jsonl").write_text(""), ["runs/p/predictions.jsonl is empty"]),
@@ -928,7 +928,7 @@ def test_in_order_the_answer_to_a_bad_case_is_the_unused_one(cli: Cli) -> None:
     write_rows(Path("p.jsonl"), {"datasource_item_id": 0, "tool_calls": [WRONG]}, {"datasource_item_id": 1, "tool_calls": [RIGHT]})
     cli("grade", "eval.jsonl", "-p", "p.jsonl", "--skip-bad", "--name", "p")
     info = json.loads(Path("runs/p/run.json").read_text())["predictions"]
-    assert (info["unused"], info["first_unused"]) == (1, "0")
+    assert (info["unmatched"], info["first_unmatched"]) == (1, "0")
 
 
 def test_cases_come_through_a_pipe_and_are_kept(cli: Cli) -> None:

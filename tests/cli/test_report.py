@@ -12,7 +12,7 @@ from callmark.errors import BadInput
 from callmark.viewer import report
 from tests.graded_runs import make_run, some
 from tests.rows import call
-from tests.viewer.graded import answer, case, graded
+from tests.viewer.grading_helpers import answer, case, graded
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_what_did_not_fit_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     cases = [case(f"c{n}", [call("get_weather", {"city": "Bonn"})], messages=[{"role": "user", "content": "x" * 5000}]) for n in range(4)]
     run = graded(tmp_path, cases, [answer("c0")])
     whole: Any = report.write_report
-    monkeypatch.setattr(report, "write_report", lambda runs, out: whole(runs, out, most=11_000))
+    monkeypatch.setattr(report, "write_report", lambda runs, out: whole(runs, out, max_bytes=11_000))
     assert "2 of 4 conversations did not fit" in said(str(run.folder))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from callmark.runs import limiter, worker
-from tests.chat_server import Answer, Plan, chat_server
+from tests.chat_server import Response, ResponsePlan, chat_server
 from tests.conftest import Cli, Result
 from tests.rows import assistant, call, user, write_rows
 
@@ -45,12 +45,12 @@ def run(cli: Cli, url: str, *more: str) -> Result:
     return cli("run", "eval.jsonl", "--model", f"{url}#m", "--name", "r", "--no-cache", "--timeout", "0.5", "--retries", "2", *more)
 
 
-def first_time(fault: str) -> Plan:
+def first_time(fault: str) -> ResponsePlan:
     """The fault when a question comes first, an answer when it comes again."""
     return lambda number, request, attempt: fault if attempt == 0 else "answer"
 
 
-def for_order_2(fault: str | Answer) -> Plan:
+def for_order_2(fault: str | Response) -> ResponsePlan:
     """The fault for one of the four questions, however often it is asked."""
     return lambda number, request, attempt: fault if request["messages"][-1]["content"] == "order 2" else "answer"
 
@@ -79,12 +79,12 @@ LASTING = [
     ("HTML", "an HTML page, 'Bad gateway'", 3),
     ("error object", "error", 3),
     ("empty choices", "no choices", 3),
-    (Answer(400, b'{"error": {"message": "context length exceeded"}}'), "context length exceeded", 1),
+    (Response(400, b'{"error": {"message": "context length exceeded"}}'), "context length exceeded", 1),
 ]
 
 
 @pytest.mark.parametrize("fault, said, tries", LASTING, ids=[str(said) for _, said, _ in LASTING])
-def test_what_lasts_is_an_error_beside_the_numbers_and_the_status_is_3(cli: Cli, fault: str | Answer, said: str, tries: int) -> None:
+def test_what_lasts_is_an_error_beside_the_numbers_and_the_status_is_3(cli: Cli, fault: str | Response, said: str, tries: int) -> None:
     with chat_server(for_order_2(fault)) as server:
         done = run(cli, server.url)
         assert done.status == 3, done.err + done.out
@@ -138,7 +138,7 @@ def test_a_refused_connection_says_so_and_how_to_go_on(cli: Cli) -> None:
 
 @pytest.mark.parametrize("status, said", [(401, "401"), (403, "403"), (404, "404")])
 def test_who_is_not_let_in_is_told_at_once(cli: Cli, status: int, said: str) -> None:
-    with chat_server(lambda *_: Answer(status, b'{"error": {"message": "no"}}')) as server:
+    with chat_server(lambda *_: Response(status, b'{"error": {"message": "no"}}')) as server:
         done = run(cli, server.url, "--concurrency", "1")
         assert len(server.requests) == 3
     assert done.status == 2
@@ -216,7 +216,7 @@ ECHOES = ["echo headers", *PASSING, "arguments that are not JSON"]
 @pytest.mark.parametrize("fault", ECHOES)
 def test_a_key_is_in_no_file_and_no_output(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, where: str) -> None:
     monkeypatch.setattr(worker, "backoff", lambda attempt: 0.0)
-    monkeypatch.setenv("CALLMARK_CACHE", str(tmp_path / "cache" / "replies.sqlite"))
+    monkeypatch.setenv("CALLMARK_CACHE", str(tmp_path / "cache" / "predictions.sqlite"))
     monkeypatch.delenv("CALLMARK_API_KEY", raising=False)
     if where == "environment":
         monkeypatch.setenv("CALLMARK_API_KEY", KEY)

@@ -167,7 +167,7 @@ def test_counts_of_expand(cli: Cli, tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", row(user("a"), assistant(call("f", "{"), text="so"), user("b"), assistant(text="bye")))
     told = json.loads(cli("expand", path, "-o", tmp_path / "e.jsonl", "--abstain", "--wrap", "item", "--json").out)
     counts = {"conversations": 1, "decision_points": 2, "abstentions": 1, "end_in_assistant": 1, "malformed": 1}
-    read = {"dialect": "openai", "bad_rows": 0, "mended_rows": 0}
+    read = {"dialect": "openai", "bad_rows": 0, "repaired_rows": 0}
     assert told == {"file": str(path), "out": str(tmp_path / "e.jsonl"), **read, **counts}
     records = [json.loads(line) for line in (tmp_path / "e.jsonl").read_text().splitlines()]
     assert [list(record) for record in records] == [["item"], ["item"]]

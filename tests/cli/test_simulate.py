@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from callmark.simulation.toolboxes import open_tools
-from tests.chat_server import Answer, chat_server
+from tests.chat_server import Response, chat_server
 from tests.conftest import Cli, Result
 from tests.rows import WEATHER, assistant, call, user, write_rows
 from tests.simulation.mcp_servers import raw_server
@@ -100,11 +100,11 @@ def test_a_chatbot_that_is_a_function_reports_its_calls(cli: Cli) -> None:
 
 
 def test_a_chatbot_over_http_reports_its_calls(cli: Cli) -> None:
-    def answer(number: int, request: Any, attempt: int) -> Answer:
+    def answer(number: int, request: Any, attempt: int) -> Response:
         title = request["messages"][0]["content"].split()[-1].rstrip(".")
         calls = [{"functionName": "add_note", "arguments": {"title": "other" if title == "n3" else title}}]
         said = {"reply": "It is there.", "function_calls": calls if len(request["messages"]) == 1 else []}
-        return Answer(body=json.dumps(said).encode())
+        return Response(body=json.dumps(said).encode())
 
     with chat_server(answer) as server:
         done = simulate(cli, "--name", "mine", agent=("--agent", f"chatbot:{server.url}"), tools=())
@@ -115,8 +115,8 @@ def test_a_chatbot_over_http_reports_its_calls(cli: Cli) -> None:
 
 
 def test_a_chatbot_that_answers_nothing_useful_is_an_error_of_that_conversation(cli: Cli) -> None:
-    def answer(number: int, request: Any, attempt: int) -> Answer:
-        return Answer(500, b"oops") if "n2" in request["message"] else Answer(body=b'{"reply": "Hm."}')
+    def answer(number: int, request: Any, attempt: int) -> Response:
+        return Response(500, b"oops") if "n2" in request["message"] else Response(body=b'{"reply": "Hm."}')
 
     with chat_server(answer) as server:
         done = simulate(cli, "--name", "mine", "--retries", "0", agent=("--agent", f"chatbot:{server.url}"), tools=())
@@ -189,8 +189,8 @@ def test_an_id_that_stands_twice_is_told_with_both_rows(cli: Cli, here: Path) ->
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
-        ((*AGENT, *TOOLS, "--user", "agneda"), "there is no user called 'agneda'. Did you mean agenda?"),
-        ((*AGENT, *TOOLS, "--user", "agenda:tesre"), "there is no agenda user called 'tesre'. Did you mean terse?"),
+        ((*AGENT, *TOOLS, "--user", "rule-basd"), "there is no user called 'rule-basd'. Did you mean rule-based?"),
+        ((*AGENT, *TOOLS, "--user", "rule-based:tesre"), "there is no rule-based user called 'tesre'. Did you mean terse?"),
         ((*AGENT, *TOOLS, "--user", "openai:gpt"), "OPENAI_API_KEY"),
         ((*AGENT, *TOOLS, "--judge", "opnai:gpt"), "opnai"),
         ((*AGENT, "--tools", "python:nowhere"), "there is no module nowhere"),
@@ -283,7 +283,7 @@ def test_going_on_holds_only_what_has_not_been_held(cli: Cli) -> None:
     [
         (("--trials", "2"), "runs/mine was begun with trials 1, now it is 2"),
         (("--limit", "2"), "runs/mine was begun with limit not given, now it is 2"),
-        (("--user", "agenda"), 'runs/mine was begun with user {"model":"script"}, now it is {"model":"agenda"}'),
+        (("--user", "rule-based"), 'runs/mine was begun with user {"model":"script"}, now it is {"model":"rule-based"}'),
         (("--tools", "python:notes:Other"), "runs/mine was begun with tools"),
         (("--system", "prompt.md"), 'runs/mine was begun with system not given, now it is "Be kind."'),
         (("--seed", "3"), "runs/mine was begun with seed not given, now it is 3"),
@@ -369,7 +369,7 @@ def test_whoever_interrupts_is_told_how_to_go_on(cli: Cli, here: Path) -> None:
 def test_what_may_be_spent_is_not_exceeded_by_more_than_what_is_under_way(cli: Cli) -> None:
     Path("callmark.toml").write_text('[models.dear]\nmodel = "{url}#m"\nprice = {{ input = 1000000, output = 0 }}\n')
     answer = {"choices": [{"message": {"role": "assistant", "content": "Hm."}}], "usage": {"prompt_tokens": 5, "completion_tokens": 1}}
-    with chat_server(lambda *_: Answer(body=json.dumps(answer).encode())) as server:
+    with chat_server(lambda *_: Response(body=json.dumps(answer).encode())) as server:
         Path("callmark.toml").write_text(Path("callmark.toml").read_text().format(url=server.url))
         done = simulate(cli, "--name", "mine", "--max-cost", "15", "--concurrency", "1", "--no-cache", agent=("--agent", "dear"))
     assert done.status == 3, done.err
@@ -389,7 +389,7 @@ def everything_written() -> bytes:
 def test_keys_stand_in_no_file_and_no_message(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     server = raw_server(here, ADDING.replace("pass", "said = ' '.join(sys.argv) + os.environ.get('MY_API_KEY', '')"))
     if where == "the address of the chatbot":
-        with chat_server(lambda *_: Answer(body=json.dumps({"reply": f"I am {KEY}"}).encode())) as chatbot:
+        with chat_server(lambda *_: Response(body=json.dumps({"reply": f"I am {KEY}"}).encode())) as chatbot:
             address = chatbot.url.replace("http://", f"http://me:{KEY}@")
             done = simulate(cli, "--name", "mine", agent=("--agent", f"chatbot:{address}"), tools=())
     elif where == "the environment of the tool server":

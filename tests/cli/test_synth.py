@@ -8,8 +8,8 @@ import pytest
 
 import callmark
 from callmark.cli.templates import read_table
-from callmark.config import read_settings
-from callmark.simulation.checking import refuse_unknown_functions
+from callmark.config import read_grading_settings
+from callmark.simulation.playability import refuse_unknown_functions
 from callmark.types import Case
 from callmark.worlds.helpdesk.desk import Desk
 from callmark.worlds.helpdesk.tools import TOOLS
@@ -123,7 +123,7 @@ def test_the_tables_know_the_tickets_of_the_desk_as_they_are() -> None:
 def test_what_is_only_looked_up_is_not_counted_by_the_demos_settings() -> None:
     from callmark.grading.evaluators.process import ProcessEvaluator
 
-    ignores = ProcessEvaluator(read_settings(str(DEMO / "callmark.toml")).ignore).ignores
+    ignores = ProcessEvaluator(read_grading_settings(str(DEMO / "callmark.toml")).ignore).ignores
     for tool in TOOLS:
         writes = any(word in tool.name for word in ("-create_", "-update_"))
         assert ignores(tool.name) != writes, tool.name

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import callmark
-from tests.chat_server import Answer, chat_server
+from tests.chat_server import Response, chat_server
 from tests.conftest import Cli, Result
 from tests.rows import write_rows
 from tests.runs.kills import Moment, killed, recorded_in, run_to_end
@@ -20,7 +20,7 @@ from tests.simulation.notes_case import lines
 from tests.synthesis.notes_world import TOOLS
 
 DESK = f"mcp:{sys.executable} -m callmark.worlds.helpdesk"
-DEMO = Path(callmark.__file__).parent / "demo" / "helpdesk"
+DEMO = Path(callmark.__file__).parent / "worlds" / "helpdesk"
 FILES = ("train.jsonl", "valid.jsonl", "rejected.jsonl", "plans.jsonl")
 AGENT = """
 import json, os, time
@@ -105,7 +105,7 @@ def test_machines_get_the_same(cli: Cli) -> None:
     told = json.loads(noted(cli, "-n", "10", "--json", agent="sometimes").out)
     about = json.loads(Path("data/synth.json").read_text())
     assert told == {"out": "data", **about}
-    assert (told["wanted"], told["held"], told["kept"], told["errors"]) == (10, 12, 10, 0)
+    assert (told["requested"], told["simulated"], told["accepted"], told["errors"]) == (10, 12, 10, 0)
     assert told["reasons"]["end_state"]["plan"] == "s1"
     assert len(told["train"]) == len(lines("data/train.jsonl"))
 
@@ -151,16 +151,16 @@ def test_the_help_desk_by_an_agent_that_is_sloppy(cli: Cli) -> None:
     told = json.loads(done.out)
     assert done.status == 3, done.err
     assert {"policy", "end_state"} <= told["reasons"].keys()
-    assert (told["held"], told["by_calls"], told["exhausted"]) == (12, 0, True)
+    assert (told["simulated"], told["judged_by_calls"], told["exhausted"]) == (12, 0, True)
     rows = [row for name in FILES[:2] for row in callmark.load(f"data/{name}")]
-    assert len(rows) == told["kept"] == 12 - told["rejected"] >= 3
+    assert len(rows) == told["accepted"] == 12 - told["rejected"] >= 3
     assert not [finding for finding in callmark.lint(rows).findings if finding.severity != "info"]
     assert all(row.messages[0].text == (DEMO / "workflow.md").read_text() for row in rows)
 
 
 def test_a_model_that_cannot_be_reached_is_said_once(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-recognisable-0123456789")
-    with chat_server(lambda number, request, attempt: Answer(401, b'{"error": {"message": "no such key"}}')) as server:
+    with chat_server(lambda number, request, attempt: Response(401, b'{"error": {"message": "no such key"}}')) as server:
         done = cli("synth", "--tools", "python:notes:Notes", "--scenarios", "scenarios.jsonl", "--agent", f"{server.url}#gpt", "-o", "data")
     assert done.status == 2
     assert "no such key" in done.err
@@ -213,7 +213,7 @@ def test_what_cannot_work_is_said_in_a_sentence(cli: Cli, here: Path, given: lis
         (["-n", "13"], "13 conversations cannot be made of 12 scenarios: scenarios.jsonl has no more"),
         (["--agent", "python:noting:none"], "none"),
         (["--agent", "scripted:perfect"], "answers at decision points, it cannot hold a conversation"),
-        (["--user", "agneda"], "there is no user called 'agneda'. Did you mean agenda?"),
+        (["--user", "rule-basd"], "there is no user called 'rule-basd'. Did you mean rule-based?"),
     ],
     ids=str,
 )

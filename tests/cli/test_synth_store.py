@@ -29,7 +29,7 @@ def test_the_store_makes_the_same_bytes_and_its_plans_can_be_played_again(cli: C
     assert done.status == 0, done.err
     told = json.loads(done.out)
     rows = [row for name in FILES[:2] for row in callmark.load(f"a/{name}")]
-    assert (told["world"], told["kept"], told["by_calls"], len(rows)) == ("the retail store", 12, 0, 12)
+    assert (told["world"], told["accepted"], told["judged_by_calls"], len(rows)) == ("the retail store", 12, 0, 12)
     assert {finding.severity for finding in callmark.lint(rows).findings} <= {"info"}
     called = Counter(call.name for row in rows for call in row.calls)
     assert called == {name: count for name, count in told["coverage"]["tools"].items() if count}
@@ -48,7 +48,7 @@ def test_an_api_that_is_known_by_its_file_has_results_that_are_made_up_and_say_s
         done = cli("synth", "--tools", f"openapi:{API}", "-n", "8", "-o", out)
         assert done.status == 0, done.err
         assert "their results are made up from schemas, and every row says so" in done.out
-    assert all(row["results"] == "made up" for name in FILES[:2] for row in lines(f"a/{name}"))
+    assert all(row["results"] == "mocked" for name in FILES[:2] for row in lines(f"a/{name}"))
     for name in FILES:
         assert Path("a", name).read_bytes() == Path("b", name).read_bytes(), name
 

@@ -113,7 +113,7 @@ def test_rows_that_are_asked_for_at_once_are_held_at_once_and_closing_twice_does
     "given, sentence",
     [
         ({"agent": "python:nowhere:f"}, "nowhere"),
-        ({"user": "agneda"}, "Did you mean agenda?"),
+        ({"user": "rule-basd"}, "Did you mean rule-based?"),
         ({"tools": "mcpp:x"}, "Did you mean mcp?"),
         ({"agent": "chatbot:http://127.0.0.1:9/x"}, "it takes no --tools"),
     ],

@@ -30,10 +30,10 @@ def read(path: Path, *messages: dict[str, Any], **more: Any) -> Conversation:
     return found
 
 
-def written(path: Path, *messages: Any, dialect: str = "anthropic", **more: Any) -> dict[str, Any]:
+def written(path: Path, *messages: Any, format_name: str = "anthropic", **more: Any) -> dict[str, Any]:
     """What an OpenAI row of these messages becomes."""
-    (found,) = callmark.load(write_rows(path / "x.jsonl", row(*messages, **more)), dialect="openai")
-    callmark.write([found], path / "y.jsonl", dialect=dialect)
+    (found,) = callmark.load(write_rows(path / "x.jsonl", row(*messages, **more)), format_name="openai")
+    callmark.write([found], path / "y.jsonl", format_name=format_name)
     told: dict[str, Any] = json.loads((path / "y.jsonl").read_text())
     return told
 
@@ -87,7 +87,7 @@ def test_thinking_and_errors_are_kept_in_openais_form(tmp_path: Path) -> None:
     first, second = json.loads((tmp_path / "y.jsonl").read_text())["messages"]
     assert (first["content"], first["thinking_blocks"]) == ("a", [thought])
     assert second == {"role": "tool", "content": "no", "tool_call_id": "t1", "is_error": True}
-    callmark.write([found], tmp_path / "z.jsonl", dialect="anthropic")
+    callmark.write([found], tmp_path / "z.jsonl", format_name="anthropic")
     assert json.loads((tmp_path / "z.jsonl").read_text())["messages"] == read_row["messages"]
 
 
@@ -104,7 +104,7 @@ def test_thinking_and_errors_are_kept_in_openais_form(tmp_path: Path) -> None:
 def test_a_system_prompt_is_a_message_for_each_of_its_texts(tmp_path: Path, system: Any, prompts: list[tuple[str, str]]) -> None:
     found = read(tmp_path, user("x"), system=system)
     assert [(message.role, message.text) for message in found.messages] == [*prompts, ("user", "x")]
-    callmark.write([found], tmp_path / "y.jsonl", dialect="anthropic")
+    callmark.write([found], tmp_path / "y.jsonl", format_name="anthropic")
     assert json.loads((tmp_path / "y.jsonl").read_text()).get("system") == (system or None)
 
 
@@ -143,10 +143,10 @@ def test_ids_that_are_missing_are_made_up_and_join_results_to_their_calls(tmp_pa
 
 def test_a_case_and_a_result_that_calls_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="c is a case: Anthropic's form has no place for what is expected"):
-        callmark.write([Case("c", expected=(Call("f"),))], tmp_path / "x.jsonl", dialect="anthropic")
+        callmark.write([Case("c", expected=(Call("f"),))], tmp_path / "x.jsonl", format_name="anthropic")
     odd = Conversation("c", (Message("tool", "", (Call("f"),)),))
     with pytest.raises(BadInput, match=r"c: messages\[0\] is a result that calls a tool"):
-        callmark.write([odd], tmp_path / "x.jsonl", dialect="anthropic")
+        callmark.write([odd], tmp_path / "x.jsonl", format_name="anthropic")
     with pytest.raises(BadInput, match=r"1: messages\[0\] has a key 'type' of its own, which Anthropic's form has for something else"):
         written(tmp_path, result("x", type="text"))
 
@@ -171,7 +171,7 @@ def test_a_case_and_a_result_that_calls_are_refused(tmp_path: Path) -> None:
 )
 def test_what_is_no_message_is_refused(tmp_path: Path, message: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadInput, match=f"line 1: {sentence}"):
-        list(callmark.load(write_rows(tmp_path / "x.jsonl", {"messages": [message]}), dialect="anthropic"))
+        list(callmark.load(write_rows(tmp_path / "x.jsonl", {"messages": [message]}), format_name="anthropic"))
 
 
 @pytest.mark.parametrize(
@@ -188,8 +188,8 @@ def test_what_is_no_message_is_refused(tmp_path: Path, message: dict[str, Any], 
         ({"messages": [{"role": "user", "content": [answer("x")], "tool_calls": None, "tool_call_id": None}]}, "anthropic"),
     ],
 )
-def test_a_row_is_told_from_openais(tmp_path: Path, given: dict[str, Any], dialect: str) -> None:
-    assert callmark.load(write_rows(tmp_path / "x.jsonl", given)).dialect.name == dialect
+def test_a_row_is_told_from_openais(tmp_path: Path, given: dict[str, Any], format_name: str) -> None:
+    assert callmark.load(write_rows(tmp_path / "x.jsonl", given)).format.name == format_name
 
 
 def test_a_prompt_does_not_lose_its_text_to_another_key(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_a_tool_of_anthropics_own_beside_others_changes_nothing_of_theirs(tmp_pa
     own = {"type": "web_search_20250305", "name": "web_search", "max_uses": 5}
     custom = {"name": "f", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}
     talk = {"system": "s", "messages": [{"role": "user", "content": "hi"}], "tools": [own, custom]}
-    (read,) = callmark.load(write_rows(tmp_path / "x.jsonl", talk), dialect="anthropic")
+    (read,) = callmark.load(write_rows(tmp_path / "x.jsonl", talk), format_name="anthropic")
     assert [tool.name for tool in read.tools] == ["web_search", "f"]
     callmark.write([callmark.Conversation(read.id, read.messages, read.tools, None, read.original)], tmp_path / "y.jsonl")
     assert [one["function"] for one in json.loads((tmp_path / "y.jsonl").read_text())["tools"]] == [

@@ -102,7 +102,7 @@ def test_lone_surrogates_are_written_out_and_the_row_is_kept(tmp_path: Path) -> 
     dataset = callmark.load(write_rows(tmp_path / "x.jsonl", text))
     (read,) = dataset
     assert read.messages[0].text == "a \\ud800 \U0001f600 \\ud800 \\udc00"
-    assert dataset.mended == 1
+    assert dataset.repaired_rows == 1
 
 
 def test_a_lone_surrogate_in_arguments_makes_a_malformed_call_not_a_bad_row(tmp_path: Path) -> None:
@@ -187,14 +187,14 @@ def test_a_scenario_is_a_case(tmp_path: Path) -> None:
     path.write_text(json.dumps([scenario]))
     dataset = callmark.load(path)
     (read,) = dataset
-    assert dataset.dialect.name == "scenarios"
+    assert dataset.format.name == "scenarios"
     assert isinstance(read, callmark.Case)
     assert read.is_scenario
     assert (read.scenario_type, read.completion, read.group) == ("create", "done", "g")
     assert read.expected[0].arguments == {"title": "t", "id": {"$glob": "TKT-*", "$case": False}}
     assert str(read.place).endswith("item 1")
     copy = tmp_path / "copy.jsonl"
-    callmark.write([read], copy, dialect="scenarios")
+    callmark.write([read], copy, format_name="scenarios")
     assert json.loads(copy.read_text()) == scenario
 
 
@@ -218,7 +218,7 @@ def test_an_unknown_dialect_is_refused_with_the_keys_that_were_found(tmp_path: P
         callmark.load(path)
     assert "openai, sharegpt, scenarios" in raised.value.hint
     with pytest.raises(BadInput, match="no dialect called 'opnai'. Did you mean openai?"):
-        callmark.load(path, dialect="opnai")
+        callmark.load(path, format_name="opnai")
 
 
 @pytest.mark.parametrize("text", ["", "\n\n  \n", "[]"])

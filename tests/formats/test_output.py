@@ -12,7 +12,7 @@ from callmark.formats.output import Output
 
 
 class _Full:
-    """A packed file that holds everything back until it is closed, on a disk that is full by then."""
+    """A compressed file that holds everything back until it is closed, on a disk that is full by then."""
 
     def write(self, data: memoryview) -> int:
         return len(data)
@@ -23,10 +23,10 @@ class _Full:
 
 @pytest.fixture
 def full(monkeypatch: pytest.MonkeyPatch) -> None:
-    def packed(file: Any, name: str) -> Any:
+    def compress(file: Any, name: str) -> Any:
         return _Full()
 
-    monkeypatch.setattr(output, "packed", packed)
+    monkeypatch.setattr(output, "compress", compress)
 
 
 @pytest.mark.usefixtures("full")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import callmark
 from callmark.errors import BadInput
-from callmark.formats.format import Reading
+from callmark.formats.format import ReadContext
 from callmark.formats.openai import read, write
 from callmark.types import Conversation, Place
 from tests.rows import WEATHER, assistant, call, result, user, write_rows
@@ -52,7 +52,7 @@ def files(draw: st.DrawFn) -> list[str]:
 
 def alone(row: bytes) -> Conversation | str:
     try:
-        return read(row, PLACE, Reading())
+        return read(row, PLACE, ReadContext())
     except BadInput as error:
         return str(error)
 
@@ -60,7 +60,7 @@ def alone(row: bytes) -> Conversation | str:
 @pytest.mark.laws
 @given(files())
 def test_a_row_says_the_same_alone_and_after_others(rows: list[str]) -> None:
-    reading = Reading()
+    reading = ReadContext()
     for text in rows:
         row = text.encode()
         expected = alone(row)
@@ -85,7 +85,7 @@ def test_the_messages_of_the_row_before_are_not_read_again(tmp_path: Path) -> No
     )
     callmark.write(callmark.expand(callmark.load(talk)), tmp_path / "eval.jsonl")
     rows = (tmp_path / "eval.jsonl").read_bytes().splitlines()
-    reading = Reading()
+    reading = ReadContext()
     read(rows[0], PLACE, reading)
     second = read(rows[1], PLACE, reading)
     third = read(rows[1], PLACE, reading)
@@ -106,7 +106,7 @@ def test_the_messages_of_the_row_before_are_not_read_again(tmp_path: Path) -> No
 def test_a_broken_row_stays_broken_after_a_good_one(broken: bytes) -> None:
     good = b'{"id":"a","messages":[{"role":"user","content":"one"}],"tools":TOOLS,"expected_output":{"tool_calls":[]}}'
     tools = json.dumps([WEATHER], separators=(",", ":")).encode()
-    reading = Reading()
+    reading = ReadContext()
     for _ in range(2):
         read(good.replace(b"TOOLS", tools), PLACE, reading)
     with pytest.raises((BadInput, ValueError)):
@@ -131,7 +131,7 @@ MORE = '{"role":"user","content":"two"}'
     ],
 )
 def test_what_only_looks_like_a_repetition_is_none(last: str) -> None:
-    reading = Reading()
+    reading = ReadContext()
     for _ in range(2):
         read(f'{{"id":"a","messages":[{SAID}],"tools":{TOOLS},{EXPECTED}}}'.encode(), PLACE, reading)
         read(f'{{"id":"b","messages":[{SAID}],"transcript":[{SAID}],"tools":{TOOLS},{EXPECTED}}}'.encode(), PLACE, reading)

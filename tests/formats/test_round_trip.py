@@ -38,10 +38,10 @@ others = st.builds(Message, st.sampled_from(["user", "system", "developer"]), te
 conversations = st.builds(lambda messages: Conversation("c", tuple(messages)), st.lists(assistants | results | others, max_size=6))
 
 
-def through(conversation: Conversation, dialect: str) -> Conversation:
+def through(conversation: Conversation, format_name: str) -> Conversation:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "x.jsonl")
-        assert callmark.write([conversation], path, dialect=dialect) == 1
+        assert callmark.write([conversation], path, format_name=format_name) == 1
         (found,) = callmark.load(path)
     return found
 
@@ -61,8 +61,8 @@ def essence(conversation: Conversation) -> list[Any]:
 @pytest.mark.laws
 @pytest.mark.parametrize("dialect", ["openai", "sharegpt"])
 @given(conversations)
-def test_no_call_id_or_result_is_lost(dialect: str, conversation: Conversation) -> None:
-    assert essence(through(conversation, dialect)) == essence(conversation)
+def test_no_call_id_or_result_is_lost(format_name: str, conversation: Conversation) -> None:
+    assert essence(through(conversation, format_name)) == essence(conversation)
 
 
 @pytest.mark.laws
@@ -74,7 +74,7 @@ def test_nor_from_one_dialect_to_the_other_and_back(conversation: Conversation) 
 
 def test_a_star_that_is_no_glob_stays_none_in_a_scenario(tmp_path: Path) -> None:
     case = Case("s", instructions="list them", expected=(Call("ls", {"pattern": "*.py"}),))
-    callmark.write([case], tmp_path / "s.jsonl", dialect="scenarios")
+    callmark.write([case], tmp_path / "s.jsonl", format_name="scenarios")
     (read,) = callmark.load(tmp_path / "s.jsonl")
     assert isinstance(read, Case)
     assert callmark.grade(read.expected, [Call("ls", {"pattern": "setup.py"})]).metrics["call.score"] == 0.5

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from callmark.calls.results import match_results
 from callmark.calls.shapes import read_call
-from callmark.formats.detect import dialect_called, sniff
-from callmark.formats.format import Reading
+from callmark.formats.detect import find_format, detect_format
+from callmark.formats.format import ReadContext
 from callmark.types import Call, Conversation, Message, Place, SourceRow, Tool
 
-DIALECTS = ["openai", "sharegpt", "anthropic", "deepfabric"]
-PAIRS = list(permutations(DIALECTS, 2))
+FORMATS = ["openai", "sharegpt", "anthropic", "deepfabric"]
+PAIRS = list(permutations(FORMATS, 2))
 TRICKY = [
     "</tool_call>",
     "<tool_call>",
@@ -84,15 +84,15 @@ def conversation_of(fields: list[dict[str, Any]]) -> Conversation:
     return read("openai", json.dumps({"id": "r", "messages": messages}, ensure_ascii=False).encode())
 
 
-def read(dialect: str, line: bytes) -> Conversation:
-    return dialect_called(dialect).read(line, Place("x", 1), Reading())
+def read(format_name: str, line: bytes) -> Conversation:
+    return find_format(format_name).read(line, Place("x", 1), ReadContext())
 
 
 def through(conversation: Conversation, *dialects: str) -> Conversation:
-    for dialect in dialects:
-        line = dialect_called(dialect).write(conversation)
+    for format_name in dialects:
+        line = find_format(format_name).write(conversation)
         assert b"\n" not in line
-        conversation = read(dialect, line)
+        conversation = read(format_name, line)
     return conversation
 
 
@@ -118,7 +118,7 @@ def _unless_made(call_id: str | None, before: tuple[Call, ...], place: int) -> s
 
 def besides(conversation: Conversation) -> list[Any]:
     """What the messages say besides: whether a result is an error, thoughts, weights, parts that are no text."""
-    told = json.loads(dialect_called("openai").write(conversation))["messages"]
+    told = json.loads(find_format("openai").write(conversation))["messages"]
     return [
         (
             message.get("is_error"),
@@ -145,7 +145,7 @@ def test_there_and_back_loses_nothing(there: str, back: str, fields: list[dict[s
 
 
 @pytest.mark.laws
-@given(fields=rows, path=st.lists(st.sampled_from(DIALECTS), min_size=3, max_size=8))
+@given(fields=rows, path=st.lists(st.sampled_from(FORMATS), min_size=3, max_size=8))
 def test_nor_does_any_path_through_them(fields: list[dict[str, Any]], path: list[str]) -> None:
     stood = conversation_of(fields)
     found = through(stood, *path, "openai")
@@ -154,27 +154,27 @@ def test_nor_does_any_path_through_them(fields: list[dict[str, Any]], path: list
 
 
 @pytest.mark.laws
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", FORMATS)
 @given(fields=rows)
-def test_messages_made_in_python_are_written_whole(dialect: str, fields: list[dict[str, Any]]) -> None:
+def test_messages_made_in_python_are_written_whole(format_name: str, fields: list[dict[str, Any]]) -> None:
     made = msgspec.structs.replace(conversation_of(fields), original=SourceRow())
-    assert essence(through(made, dialect), made) == essence(made)
+    assert essence(through(made, format_name), made) == essence(made)
 
 
 @pytest.mark.laws
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", FORMATS)
 @given(fields=rows)
-def test_the_same_conversation_is_written_to_the_same_bytes(dialect: str, fields: list[dict[str, Any]]) -> None:
+def test_the_same_conversation_is_written_to_the_same_bytes(format_name: str, fields: list[dict[str, Any]]) -> None:
     conversation = conversation_of(fields)
-    once = through(conversation, dialect)
-    assert dialect_called(dialect).write(once) == dialect_called(dialect).write(through(once, dialect))
+    once = through(conversation, format_name)
+    assert find_format(format_name).write(once) == find_format(format_name).write(through(once, format_name))
 
 
 @pytest.mark.laws
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", FORMATS)
 @given(fields=st.lists(assistants.filter(lambda message: bool(message["calls"])) | results, min_size=1, max_size=4))
-def test_a_row_that_was_written_is_recognised(dialect: str, fields: list[dict[str, Any]]) -> None:
-    assert sniff(dialect_called(dialect).write(conversation_of(fields))).name == dialect
+def test_a_row_that_was_written_is_recognised(format_name: str, fields: list[dict[str, Any]]) -> None:
+    assert detect_format(find_format(format_name).write(conversation_of(fields))).name == format_name
 
 
 @pytest.mark.parametrize("there, back", PAIRS)
@@ -192,10 +192,10 @@ def test_tools_come_back_with_all_their_keys(there: str, back: str) -> None:
     stood = read("openai", json.dumps({"messages": [{"role": "user", "content": "x"}], "tools": tools}).encode())
     found = through(stood, back, there, back)
     assert found.tools == stood.tools == (Tool("f", "does", schema), Tool("g", "", {}))
-    assert json.loads(dialect_called("openai").write(found))["tools"] == tools
+    assert json.loads(find_format("openai").write(found))["tools"] == tools
 
 
-@pytest.mark.parametrize("there", DIALECTS)
+@pytest.mark.parametrize("there", FORMATS)
 def test_arguments_may_nest_as_deep_as_they_may(there: str) -> None:
     arguments: dict[str, Any] = {}
     for _ in range(199):
@@ -208,5 +208,5 @@ def test_a_result_without_an_id_stays_with_its_call_where_ids_stand_twice() -> N
     calls = (Call("f", {}, "1"), Call("g", {}, "1"), Call("h"))
     stood = Conversation("c", (Message("assistant", "", calls), Message("tool", "of g", name="g"), Message("tool", "of f", name="f")))
     assert match_results(stood.messages).of == {(0, 1): 1, (0, 0): 2}
-    for dialect in DIALECTS:
-        assert through(stood, dialect, "openai", dialect).messages == stood.messages
+    for format_name in FORMATS:
+        assert through(stood, format_name, "openai", format_name).messages == stood.messages

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callmark.errors import BadInput
-from callmark.formats.format import Reading
+from callmark.formats.format import ReadContext
 from callmark.formats.responses import decode_fields
 from callmark.formats.tau_bench import read_case, read_prediction, recognises, write
 from callmark.types import Case, Place, Tool
@@ -35,8 +35,8 @@ def line(row: Any) -> bytes:
     return json.dumps(row).encode()
 
 
-def case(row: Any, reading: Reading | None = None) -> Case:
-    found = read_case(line(row), Place("f", 1), reading or Reading())
+def case(row: Any, reading: ReadContext | None = None) -> Case:
+    found = read_case(line(row), Place("f", 1), reading or ReadContext())
     assert isinstance(found, Case)
     return found
 
@@ -63,7 +63,7 @@ def test_the_case_is_the_scenario_of_the_task() -> None:
 
 
 def test_the_tools_are_those_of_a_side_file() -> None:
-    assert case(recorded(), Reading(tools=(Tool("book"),))).tools == (Tool("book"),)
+    assert case(recorded(), ReadContext(tools=(Tool("book"),))).tools == (Tool("book"),)
 
 
 def test_a_recorded_value_that_looks_like_a_matcher_is_none() -> None:

@@ -90,9 +90,9 @@ def test_a_window_that_is_too_large_is_refused(tmp_path: Path) -> None:
 def test_a_small_file_that_unpacks_to_a_large_one_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, sentence: str
 ) -> None:
-    monkeypatch.setattr(rows, "LONGEST_UNPACKED", 1 << 20)
-    monkeypatch.setattr(rows, "LARGEST_UNPACKED", 1 << 21)
-    monkeypatch.setattr(rows, "MOST_BLANK", 1000)
+    monkeypatch.setattr(rows, "LONGEST_LINE", 1 << 20)
+    monkeypatch.setattr(rows, "LARGEST_FILE", 1 << 21)
+    monkeypatch.setattr(rows, "MAX_BLANK_LINES", 1000)
     path = tmp_path / "x.zst"
     path.write_bytes(zstd.compress(content))
     with pytest.raises(BadInput, match=sentence):

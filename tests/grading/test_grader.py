@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callmark.grading.attempt import Attempt
-from callmark.grading.evaluator import Settings, build_evaluators
-from callmark.grading.faults import faults, notes
+from callmark.grading.settings import GradingSettings, build_evaluators
+from callmark.grading.faults import find_faults, find_notes
 from callmark.grading.grade import measure
-from callmark.grading.grader import Grader, GradeRecord, grade_line, read_grade
+from callmark.grading.grader import Grader
+from callmark.grading.record import GradeRecord, read_grade, write_grade
 from callmark.types import Call, Case, Message, Prediction, Source, Tool
 from tests.rows import made
 
@@ -46,8 +47,8 @@ calls = st.builds(Call, st.sampled_from(["f", "g", "calculate", "h"]), arguments
     )
 )
 def test_what_is_told_at_a_glance_is_what_the_longer_way_says(rows: list[tuple[list[Call], list[Call], bool, tuple[Tool, ...]]]) -> None:
-    grader = Grader(Settings())
-    evaluators = build_evaluators(Settings())
+    grader = Grader(GradingSettings())
+    evaluators = build_evaluators(GradingSettings())
     grader.record(Case("primer", MESSAGES, TOOLS, expected=(made("g"),)), [Prediction("primer", calls=(made("g"),))])
     for index, (expected, other, same, tools) in enumerate(rows):
         actual = tuple(expected if same else other)
@@ -55,8 +56,8 @@ def test_what_is_told_at_a_glance_is_what_the_longer_way_says(rows: list[tuple[l
         (record,) = grader.record(case, [Prediction(case.id, calls=actual)])
         attempt = Attempt(case.expected, actual, tools=tools, messages=case.messages)
         assert record.metrics == measure(attempt, evaluators)
-        assert list(record.faults) == faults(attempt)
-        assert list(record.notes) == notes(attempt)
+        assert list(record.faults) == find_faults(attempt)
+        assert list(record.notes) == find_notes(attempt)
         assert record.pairs == tuple((one.expected, one.actual, one.agrees) for one in attempt.pairing.pairs)
         assert (record.expected, record.made) == (tuple(one.name for one in expected), tuple(one.name for one in actual))
 
@@ -67,15 +68,15 @@ def test_what_is_told_at_a_glance_is_what_the_longer_way_says(rows: list[tuple[l
 )
 def test_a_grade_is_read_back_as_it_was_written(arguments: dict[str, Any]) -> None:
     case = Case("c", expected=(Call("f", {"id": 1}),), source=Source("talk", 3), scenario_type="s", group="g")
-    (record,) = Grader(Settings()).record(case, [Prediction("c", trial=2, calls=(Call("f", arguments),))])
-    again = read_grade(grade_line(record))
+    (record,) = Grader(GradingSettings()).record(case, [Prediction("c", trial=2, calls=(Call("f", arguments),))])
+    again = read_grade(write_grade(record))
     assert again.faults[0].actual == arguments["id"]
     assert (again.case, again.trial, again.conversation, again.message, again.group) == ("c", 2, "talk", 3, "g")
     assert again.metrics == record.metrics
 
 
 def test_a_case_without_a_prediction_and_one_with_an_error_have_no_numbers() -> None:
-    grader = Grader(Settings())
+    grader = Grader(GradingSettings())
     case = Case("c", expected=(made("f"),))
     assert grader.record(case, []) == [GradeRecord("c", error="no prediction", expected=("f",))]
     assert grader.record(case, [Prediction("c", error="HTTP 500")]) == [GradeRecord("c", error="HTTP 500", expected=("f",))]
@@ -83,14 +84,14 @@ def test_a_case_without_a_prediction_and_one_with_an_error_have_no_numbers() -> 
 
 def test_each_trial_has_its_grade() -> None:
     case = Case("c", expected=(made("f"),))
-    records = Grader(Settings()).record(case, [Prediction("c", 0, (made("f"),)), Prediction("c", 1, (made("g"),))])
+    records = Grader(GradingSettings()).record(case, [Prediction("c", 0, (made("f"),)), Prediction("c", 1, (made("g"),))])
     assert [(record.trial, record.metrics["call.score"]) for record in records] == [(0, 1.0), (1, 0.0)]
 
 
 def test_where_a_value_came_from_is_told_by_the_message_of_its_own_talk() -> None:
     """Two cases whose talk has the same messages at other places."""
     tool, call = Message("tool", "order #W1 and #W2"), made("f", id="#W2")
-    grader = Grader(Settings())
+    grader = Grader(GradingSettings())
     for index, messages in enumerate([(tool,), (Message("assistant", "a moment"), tool)]):
         case = Case(f"c{index}", messages, (Tool("f"),), expected=(made("f", id="#W1"),))
         (record,) = grader.record(case, [Prediction(case.id, calls=(call,))])
@@ -104,13 +105,13 @@ def test_where_a_value_came_from_is_told_by_the_message_of_its_own_talk() -> Non
 def test_a_schema_that_is_none_stops_nothing(schema: dict[str, Any]) -> None:
     case = Case("c", MESSAGES, (Tool("f", "", schema),), expected=(made("f", a="a"),))
     for _ in range(2):
-        (record,) = Grader(Settings()).record(case, [Prediction("c", calls=(made("f", a="a"),))])
+        (record,) = Grader(GradingSettings()).record(case, [Prediction("c", calls=(made("f", a="a"),))])
         assert record.metrics["call.score"] == 1.0
 
 
 def test_a_value_after_a_mark_that_folds_to_a_letter_does_not_stand_there() -> None:
     talk = (Message("user", "\u0345abc"),)
-    grader = Grader(Settings())
+    grader = Grader(GradingSettings())
     for _ in range(2):
         (record,) = grader.record(
             Case("c", talk, (Tool("f"),), expected=(made("f", a="abc"),)), [Prediction("c", calls=(made("f", a="abc"),))]

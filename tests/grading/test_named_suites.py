@@ -9,7 +9,7 @@ import pytest
 from callmark import grade
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
-from callmark.grading.evaluator import Settings, build_evaluators, evaluator_named
+from callmark.grading.settings import GradingSettings, build_evaluators, find_evaluator
 from callmark.grading.grader import Grader
 from callmark.types import Case, Prediction
 from tests.rows import made
@@ -112,19 +112,19 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def test_a_suite_of_ones_own_is_named_as_module_and_name(mine: str) -> None:
     for name in ("polite", "Politeness"):
-        graded = grade([made("f")], [made("f"), made("G")], evaluators=("call", evaluator_named(f"{mine}:{name}")))
+        graded = grade([made("f")], [made("f"), made("G")], evaluators=("call", find_evaluator(f"{mine}:{name}")))
         assert graded.metrics == {"call.score": 0.666667, "call.pass": 0.0, "politeness.share": 0.5, "politeness.calls": 2.0}
 
 
 def test_an_evaluator_of_document_004_is_a_suite_of_one_metric(mine: str) -> None:
-    evaluator = evaluator_named(f"{mine}:CountEvaluator")
+    evaluator = find_evaluator(f"{mine}:CountEvaluator")
     assert (evaluator.name, evaluator.metrics) == ("CountEvaluator", ("score",))
     assert grade([made("f")], [made("g")], evaluators=(evaluator,)).metrics == {"CountEvaluator.score": 1.0}
     assert grade([made("f")], [], evaluators=(evaluator,)).metrics == {"CountEvaluator.score": 0.0}
 
 
 def test_our_own_evaluators_of_document_004_are_suites_too() -> None:
-    evaluator = evaluator_named("callmark.compat.lob:FunctionCallRecallEvaluator")
+    evaluator = find_evaluator("callmark.compat.lob:FunctionCallRecallEvaluator")
     assert grade([made("f"), made("g")], [made("f")], evaluators=(evaluator,)).metrics == {"FunctionCallRecallEvaluator.score": 0.5}
 
 
@@ -135,11 +135,11 @@ def test_an_installed_suite_is_found_by_its_entry_point(mine: str, monkeypatch: 
         return [EntryPoint("polite", "my_suites:Politeness", group), EntryPoint("gone", "no_such_module:x", group)]
 
     monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
-    assert evaluator_named("polite").metrics == ("share", "calls")
+    assert find_evaluator("polite").metrics == ("share", "calls")
     with pytest.raises(BadInput, match="'gone' cannot be imported: ModuleNotFoundError"):
-        evaluator_named("gone")
+        find_evaluator("gone")
     with pytest.raises(BadInput, match="no evaluator called 'polit'. Did you mean polite?"):
-        evaluator_named("polit")
+        find_evaluator("polit")
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_an_installed_suite_is_found_by_its_entry_point(mine: str, monkeypatch: 
 )
 def test_what_is_no_suite_is_refused(mine: str, name: str, sentence: str) -> None:
     with pytest.raises(BadInput) as error:
-        evaluator_named(name)
+        find_evaluator(name)
     assert sentence in str(error.value)
 
 
@@ -172,19 +172,19 @@ def test_what_is_no_suite_is_refused(mine: str, name: str, sentence: str) -> Non
 )
 def test_a_suite_that_fails_is_named(mine: str, name: str, sentence: str) -> None:
     with pytest.raises(BadInput) as error:
-        grade([made("f")], [made("f")], evaluators=(evaluator_named(f"{mine}:{name}"),))
+        grade([made("f")], [made("f")], evaluators=(find_evaluator(f"{mine}:{name}"),))
     assert sentence in str(error.value)
 
 
 def test_two_suites_of_one_name_and_none_at_all_are_refused(mine: str) -> None:
     with pytest.raises(BadInput, match="two evaluators are called 'call'"):
-        build_evaluators(Settings(evaluators=("call", "call")))
+        build_evaluators(GradingSettings(evaluators=("call", "call")))
     with pytest.raises(BadInput, match="no evaluator to grade by"):
-        build_evaluators(Settings(evaluators=()))
+        build_evaluators(GradingSettings(evaluators=()))
 
 
 def test_settings_reach_our_own_suites() -> None:
-    call, schema, process = build_evaluators(Settings(threshold=0.5, weights={"tool_selection": 1.0}, ignore=("f",), averaging="macro"))
+    call, schema, process = build_evaluators(GradingSettings(threshold=0.5, weights={"tool_selection": 1.0}, ignore=("f",), averaging="macro"))
     attempt = Attempt([made("f", a=1)], [made("f", a=2)])
     assert call(attempt)["pass"] == 1.0
     assert schema(attempt)["overall"] == 1.0
@@ -192,13 +192,13 @@ def test_settings_reach_our_own_suites() -> None:
 
 
 def test_the_numbers_of_a_suite_stand_in_the_order_it_promised(mine: str) -> None:
-    evaluator = evaluator_named(f"{mine}:Turning")
+    evaluator = find_evaluator(f"{mine}:Turning")
     for _ in range(3):
         assert list(grade([], [], evaluators=(evaluator,)).metrics.items()) == [("turning.share", 1.0), ("turning.calls", 0.0)]
 
 
 def test_a_suite_made_of_ours_is_asked_every_time(mine: str) -> None:
-    grader = Grader(Settings(evaluators=(f"{mine}:Stricter",)))
+    grader = Grader(GradingSettings(evaluators=(f"{mine}:Stricter",)))
     for length in (1, 5):
         calls = tuple(made("f") for _ in range(length))
         (record,) = grader.record(Case("c", expected=calls), [Prediction("c", calls=calls)])
@@ -207,10 +207,10 @@ def test_a_suite_made_of_ours_is_asked_every_time(mine: str) -> None:
 
 def test_an_evaluator_sees_stars_and_ruled_values_as_they_were_recorded() -> None:
     evaluator = "callmark.compat.lob:FunctionCallArgsPrecisionEvaluator"
-    starred = Grader(Settings(evaluators=(evaluator, "process")))
+    starred = Grader(GradingSettings(evaluators=(evaluator, "process")))
     (record,) = starred.record(Case("c", expected=(made("f", a="a*b"),)), [Prediction("c", calls=(made("f", a="axxb"),))])
     assert record.metrics["FunctionCallArgsPrecisionEvaluator.score"] == record.metrics["process.args_precision"] == 0.0
-    ruled = Grader(Settings(evaluators=(evaluator,), match={"*.a": "similar"}))
+    ruled = Grader(GradingSettings(evaluators=(evaluator,), match={"*.a": "similar"}))
     (record,) = ruled.record(Case("c", expected=(made("f", a="A b"),)), [Prediction("c", calls=(made("f", a="a B"),))])
     assert record.metrics == {"FunctionCallArgsPrecisionEvaluator.score": 1.0}
 
@@ -218,6 +218,6 @@ def test_an_evaluator_sees_stars_and_ruled_values_as_they_were_recorded() -> Non
 def test_the_current_folder_is_looked_in_only_for_the_suite(mine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here.py").write_text("from my_suites import polite")
     monkeypatch.chdir(tmp_path)
-    assert evaluator_named("here:polite").name == "politeness"
+    assert find_evaluator("here:polite").name == "politeness"
     assert "" not in sys.path
     sys.modules.pop("here", None)

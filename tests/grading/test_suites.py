@@ -7,7 +7,7 @@ import pytest
 from callmark import grade
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
-from callmark.grading.evaluator import evaluator_named
+from callmark.grading.settings import find_evaluator
 from callmark.grading.evaluators.call import CallEvaluator
 from callmark.grading.evaluators.process import ProcessEvaluator
 from callmark.grading.evaluators.schema import SchemaEvaluator, band, weights
@@ -232,7 +232,7 @@ def test_a_matcher_that_could_not_be_used_is_refused() -> None:
 
 def test_unknown_suites_are_refused_with_the_nearest() -> None:
     with pytest.raises(BadInput, match="there is no evaluator called 'proces'. Did you mean process?"):
-        evaluator_named("proces")
+        find_evaluator("proces")
 
 
 def test_anyone_can_write_a_suite() -> None:

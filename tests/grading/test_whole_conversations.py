@@ -1,7 +1,8 @@
 """Grades of whole conversations: where a value came from is told by what stood before its call."""
 
-from callmark.grading.evaluator import Settings
-from callmark.grading.grader import Grader, GradeRecord
+from callmark.grading.settings import GradingSettings
+from callmark.grading.grader import Grader
+from callmark.grading.record import GradeRecord
 from callmark.types import Call, Case, Message, Prediction, Tool
 
 PARAMETERS = {"type": "object", "properties": {"title": {"type": "string"}, "code": {"type": "string"}}}
@@ -11,7 +12,7 @@ TOOLS = (Tool("create", "", PARAMETERS), Tool("look", "", PARAMETERS))
 def graded(expected: Call, *messages: Message, ignore: tuple[str, ...] = ()) -> GradeRecord:
     calls = tuple(call for message in messages for call in message.calls)
     case = Case("c", (), TOOLS, expected=(expected,), instructions="You want a ticket.")
-    grader = Grader(Settings(evaluators=("process",), ignore=ignore))
+    grader = Grader(GradingSettings(evaluators=("process",), ignore=ignore))
     return grader.record(case, [Prediction("c", 0, calls, transcript=messages, ending="goodbye")])[0]
 
 

@@ -19,53 +19,63 @@ from urllib.parse import quote
 import pytest
 
 from callmark.errors import BadInput
-from callmark.models import posting
-from callmark.models.chat import ChatModel, read_body
+from callmark.models import http_client
+from callmark.models.chat import ChatModel
+from callmark.models.chat_provider import ChatProvider
+from callmark.models.chat_response import read_response
+from callmark.models.http_response import HttpResponse
 from callmark.models.keys import Keys
-from callmark.models.model import ModelError, ModelSettings, Question, Reply
+from callmark.models.model import ModelError, ModelSettings
+from callmark.models.provider import Spec
 from callmark.models.specs import read_spec
-from callmark.types import Call, Case, Message, Tool
-from tests.chat_server import FAULTS, REPLIES, Answer, Plan, chat_server, fault_of, faulty
+from callmark.types import Call, Case, Message, Prediction, Tool, Usage
+from tests.chat_server import FAULTS, SCORED_FAULTS, Response, ResponsePlan, chat_server, fault_of, faulty
 from tests.rows import assistant, call
 
 KEY = "sk-zebra/0123456789+quick"
 TOOL = Tool("get_order", "An order", {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]})
-RIGHT = Call("get_order", {"order_id": "17"}, "call_1")
+CORRECT = Call("get_order", {"order_id": "17"}, "call_1")
 
 
-def question(text: str = "order 17") -> Question:
-    return Question(Case("c1", (Message("user", text),), (TOOL,)))
+def case(text: str = "order 17") -> Case:
+    return Case("c1", (Message("user", text),), (TOOL,))
 
 
-def ask(spec: str, *, keys: Keys | None = None, asked: Question | None = None, **settings: Any) -> Reply:
+def chat_model(spec: Spec, settings: ModelSettings, keys: Keys) -> ChatModel:
+    assert isinstance(spec.provider, ChatProvider)
+    return ChatModel(spec.provider, spec, settings, keys)
+
+
+def predict(spec: str, *, keys: Keys | None = None, asked: Case | None = None, **settings: Any) -> Prediction:
     keys = keys or Keys()
 
-    async def once() -> Reply:
-        async with ChatModel(read_spec(spec, keys), ModelSettings(**settings), keys) as model:
-            return await model.ask(asked or question())
+    async def once() -> Prediction:
+        async with chat_model(read_spec(spec, keys), ModelSettings(**settings), keys) as model:
+            return await model.predict(asked or case())
 
     return asyncio.run(once())
 
 
-def refused(spec: str, **more: Any) -> ModelError:
+def model_error(spec: str, **more: Any) -> ModelError:
     with pytest.raises(ModelError) as caught:
-        ask(spec, **more)
+        predict(spec, **more)
     return caught.value
 
 
 def flags(problem: ModelError) -> str:
-    return " ".join(name for name in ("again", "crowded", "hopeless") if getattr(problem, name))
+    return " ".join(name for name in ("retryable", "rate_limited", "fatal") if getattr(problem, name))
 
 
 def completion(message: Any, finish: str = "stop", **more: Any) -> bytes:
     return json.dumps({"id": "1", "choices": [{"index": 0, "message": message, "finish_reason": finish}], **more}).encode()
 
 
-def test_a_question_is_asked_once_and_answered() -> None:
+def test_one_request_gives_one_prediction() -> None:
     with chat_server() as server:
-        reply = ask(f"{server.url}#some-model", keys=Keys({"CALLMARK_API_KEY": KEY}), temperature=0.5, params={"seed": 7})
-    assert reply == Reply((RIGHT,), "", "", "tool_calls", reply.input_tokens, 12)
-    assert reply.input_tokens > 20
+        prediction = predict(f"{server.url}#some-model", keys=Keys({"CALLMARK_API_KEY": KEY}), temperature=0.5, params={"seed": 7})
+    assert prediction.usage is not None
+    assert prediction == Prediction("c1", 0, (CORRECT,), finish="tool_calls", usage=Usage(0.0, prediction.usage.input_tokens, 12))
+    assert prediction.usage.input_tokens > 20
     (asked,) = server.requests
     assert asked.path == "/v1/chat/completions"
     assert asked.headers["authorization"] == f"Bearer {KEY}"
@@ -76,58 +86,60 @@ def test_a_question_is_asked_once_and_answered() -> None:
     assert (asked.body["temperature"], asked.body["seed"]) == (0.5, 7)
 
 
-SAID = {
-    "429": ("answered 429 Too Many Requests: rate_limit_exceeded: Rate limit reached", "again crowded", None),
-    "429 with Retry-After": ("answered 429 Too Many Requests: rate_limit_exceeded: Rate limit reached", "again crowded", 1.0),
-    "500": ("answered 500 Internal Server Error: server_error: The server had an error", "again", None),
-    "503": ("answered 503 Service Unavailable: upstream connect error", "again crowded", None),
-    "cut body": ("broke off in the middle of its answer", "again", None),
-    "HTML": ("answered with an HTML page, 'Bad gateway', a JSON object was expected", "again", None),
-    "error object": ("answered with an error: engine_error: The engine is busy", "again", None),
-    "empty choices": ("gave no answer: the response has no choices", "again", None),
-    "hang": ("did not answer within 0.2 seconds", "again", None),
-    "slow headers": ("did not answer within 0.2 seconds", "again", None),
+SENTENCES = {
+    "429": ("answered 429 Too Many Requests: rate_limit_exceeded: Rate limit reached", "retryable rate_limited", None),
+    "429 with Retry-After": ("answered 429 Too Many Requests: rate_limit_exceeded: Rate limit reached", "retryable rate_limited", 1.0),
+    "500": ("answered 500 Internal Server Error: server_error: The server had an error", "retryable", None),
+    "503": ("answered 503 Service Unavailable: upstream connect error", "retryable rate_limited", None),
+    "cut body": ("broke off in the middle of its answer", "retryable", None),
+    "HTML": ("answered with an HTML page, 'Bad gateway', a JSON object was expected", "retryable", None),
+    "error object": ("answered with an error: engine_error: The engine is busy", "retryable", None),
+    "empty choices": ("gave no answer: the response has no choices", "retryable", None),
+    "hang": ("did not answer within 0.2 seconds", "retryable", None),
+    "slow headers": ("did not answer within 0.2 seconds", "retryable", None),
 }
 
 
-@pytest.mark.parametrize("fault", SAID)
-def test_a_fault_is_a_sentence_and_says_whether_to_ask_again(fault: str) -> None:
-    said, flagged, wait = SAID[fault]
+@pytest.mark.parametrize("fault", SENTENCES)
+def test_server_fault_is_a_sentence_with_retry_flags(fault: str) -> None:
+    sentence, expected_flags, retry_after = SENTENCES[fault]
     with chat_server(fault) as server:
-        problem = refused(f"{server.url}#m", timeout=0.2 if fault in ("hang", "slow headers") else 10)
-    assert str(problem) == f"{server.url}/chat/completions {said}"
-    assert (flags(problem), problem.wait) == (flagged, wait)
+        problem = model_error(f"{server.url}#m", timeout=0.2 if fault in ("hang", "slow headers") else 10)
+    assert str(problem) == f"{server.url}/chat/completions {sentence}"
+    assert (flags(problem), problem.retry_after) == (expected_flags, retry_after)
     assert len(server.requests) == 1
 
 
-def test_an_answer_that_is_no_json_is_told_by_how_it_begins() -> None:
+def test_response_that_is_not_json_is_quoted() -> None:
     with chat_server("invalid JSON") as server:
-        problem = refused(f"{server.url}#m")
+        problem = model_error(f"{server.url}#m")
     assert str(problem).startswith(f'{server.url}/chat/completions answered with a text that begins with \'{{"id":"chatcmpl-1"')
     assert str(problem).endswith(", a JSON object was expected")
-    assert flags(problem) == "again"
+    assert flags(problem) == "retryable"
 
 
 @pytest.mark.parametrize(
-    "fault, reply",
+    "fault, prediction",
     [
-        ("slow headers", Reply((RIGHT,), finish="tool_calls")),
-        ("unknown finish reason", Reply((RIGHT,), finish="eos_token")),
+        ("slow headers", Prediction("c1", 0, (CORRECT,), finish="tool_calls")),
+        ("unknown finish reason", Prediction("c1", 0, (CORRECT,), finish="eos_token")),
         (
             "arguments that are not JSON",
-            Reply((Call("get_order", {}, "call_1", "arguments: the JSON text is cut off", '{"order_id": '),), finish="tool_calls"),
+            Prediction(
+                "c1", 0, (Call("get_order", {}, "call_1", "arguments: the JSON text is cut off", '{"order_id": '),), finish="tool_calls"
+            ),
         ),
-        ("duplicate ids", Reply((RIGHT, RIGHT), finish="tool_calls")),
+        ("duplicate ids", Prediction("c1", 0, (CORRECT, CORRECT), finish="tool_calls")),
     ],
 )
-def test_what_a_model_did_is_a_reply_however_wrong(fault: str, reply: Reply) -> None:
+def test_wrong_output_is_a_prediction(fault: str, prediction: Prediction) -> None:
     with chat_server(fault, slow=0.05) as server:
-        found = ask(f"{server.url}#m")
-    assert (found.calls, found.text, found.finish) == (reply.calls, reply.text, reply.finish)
+        found = predict(f"{server.url}#m")
+    assert (found.calls, found.text, found.finish) == (prediction.calls, prediction.text, prediction.finish)
 
 
-def test_every_fault_of_the_server_is_in_one_table_or_the_other() -> None:
-    assert set(FAULTS) == {*SAID, *REPLIES, "invalid JSON"}
+def test_every_server_fault_is_in_one_table() -> None:
+    assert set(FAULTS) == {*SENTENCES, *SCORED_FAULTS, "invalid JSON"}
 
 
 def free_port() -> int:
@@ -137,30 +149,34 @@ def free_port() -> int:
 
 
 @pytest.mark.parametrize(
-    "address, said, flagged",
+    "address, sentence, expected_flags",
     [
-        ("http://127.0.0.1:PORT", "nobody answers at http://127.0.0.1:PORT/chat/completions: the connection was refused", "again hopeless"),
-        ("http://nobody.invalid", "the host of http://nobody.invalid/chat/completions is not known", "again hopeless"),
-        ("http://a..b", "http://a..b/chat/completions is no address that can be asked", "hopeless"),
-        (f"http://{'x' * 70}.com", f"http://{'x' * 70}.com/chat/completions is no address that can be asked", "hopeless"),
+        (
+            "http://127.0.0.1:PORT",
+            "nobody answers at http://127.0.0.1:PORT/chat/completions: the connection was refused",
+            "retryable fatal",
+        ),
+        ("http://nobody.invalid", "the host of http://nobody.invalid/chat/completions is not known", "retryable fatal"),
+        ("http://a..b", "http://a..b/chat/completions is no address that can be asked", "fatal"),
+        (f"http://{'x' * 70}.com", f"http://{'x' * 70}.com/chat/completions is no address that can be asked", "fatal"),
     ],
 )
-def test_nobody_there_is_hopeless(address: str, said: str, flagged: str) -> None:
+def test_unreachable_address_is_fatal(address: str, sentence: str, expected_flags: str) -> None:
     port = str(free_port())
-    problem = refused(f"{address.replace('PORT', port)}#m")
-    assert str(problem) == said.replace("PORT", port)
-    assert flags(problem) == flagged
+    problem = model_error(f"{address.replace('PORT', port)}#m")
+    assert str(problem) == sentence.replace("PORT", port)
+    assert flags(problem) == expected_flags
 
 
 @contextmanager
-def blurting_server(said: bytes) -> Iterator[str]:
+def blurting_server(sentence: bytes) -> Iterator[str]:
     """A server that says the same to whatever it hears first, and hangs up."""
 
     def serve() -> None:
         connection, _ = listening.accept()
         with connection:
             connection.recv(1 << 16)
-            connection.sendall(said)
+            connection.sendall(sentence)
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=serve)
@@ -169,30 +185,30 @@ def blurting_server(said: bytes) -> Iterator[str]:
         thread.join(5)
 
 
-def test_a_server_without_tls_cannot_be_asked_safely() -> None:
+def test_server_without_tls_is_refused_over_https() -> None:
     with blurting_server(b"HTTP/1.1 400 Bad Request\r\n\r\n") as host:
-        problem = refused(f"https://{host}#m")
+        problem = model_error(f"https://{host}#m")
     assert str(problem).startswith(f"no safe connection to https://{host}/chat/completions can be made: ")
-    assert flags(problem) == "hopeless"
+    assert flags(problem) == "fatal"
 
 
 @pytest.mark.parametrize("cut", [b"", b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 200 OK\r\nContent-"])
-def test_a_connection_that_ends_early_is_worth_another_try(cut: bytes) -> None:
+def test_connection_that_ends_early_is_retryable(cut: bytes) -> None:
     with blurting_server(cut) as host:
-        problem = refused(f"http://{host}#m")
+        problem = model_error(f"http://{host}#m")
     assert str(problem) == f"http://{host}/chat/completions closed the connection, or does not speak HTTP"
-    assert flags(problem) == "again"
+    assert flags(problem) == "retryable"
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
-def test_who_is_not_let_in_is_told_which_key_was_used(status: int) -> None:
-    no = Answer(status, b'{"error": {"message": "No.", "code": "no"}}')
+def test_unauthorized_error_names_the_key_that_was_sent(status: int) -> None:
+    no = Response(status, b'{"error": {"message": "No.", "code": "no"}}')
     with chat_server(lambda number, request, attempt: no) as server:
-        with_key = refused(f"{server.url}#m", keys=Keys({"CALLMARK_API_KEY": KEY}))
-        without = refused(f"{server.url}#m")
-        ours = refused("openai:m", keys=Keys({"MINE": KEY}), base_url=server.url, api_key_env="MINE")
-        basic = refused(f"{server.url.replace('//', '//me:pw@')}#m")
-        local = refused("ollama:m", base_url=server.url)
+        with_key = model_error(f"{server.url}#m", keys=Keys({"CALLMARK_API_KEY": KEY}))
+        without = model_error(f"{server.url}#m")
+        ours = model_error("openai:m", keys=Keys({"MINE": KEY}), base_url=server.url, api_key_env="MINE")
+        basic = model_error(f"{server.url.replace('//', '//me:pw@')}#m")
+        local = model_error("ollama:m", base_url=server.url)
     if status == 404:
         assert str(with_key).endswith("answered 404 Not Found: no: No.; the model m or the address is not known there")
     else:
@@ -201,7 +217,7 @@ def test_who_is_not_let_in_is_told_which_key_was_used(status: int) -> None:
         assert str(ours).endswith("no: No.; it was sent the key from MINE")
         assert str(basic).endswith("no: No.; it was sent the user and password in the address")
         assert str(local).endswith("no: No.; it was sent no key; api_key_env can name one")
-    assert {flags(each) for each in (with_key, without, ours, basic, local)} == {"hopeless"}
+    assert {flags(each) for each in (with_key, without, ours, basic, local)} == {"fatal"}
 
 
 def error(message: str = "", code: Any = None, kind: Any = None) -> bytes:
@@ -209,54 +225,59 @@ def error(message: str = "", code: Any = None, kind: Any = None) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "status, body, said, flagged",
+    "status, body, sentence, expected_flags",
     [
         (400, error("messages: too long", "context_length_exceeded"), "400 Bad Request: context_length_exceeded: messages: too long", ""),
         (413, b"", "413", ""),
         (422, b'{"detail": [{"loc": ["body"], "msg": "field required"}]}', '"msg":"field required"', ""),
         (418, b"short and stout", "418 I'm a Teapot: short and stout", ""),
-        (408, b"", "408 Request Timeout", "again"),
-        (409, b"", "409 Conflict", "again"),
-        (425, b"", "425 Too Early", "again"),
-        (429, error("You have no money", "insufficient_quota"), "insufficient_quota: You have no money", "hopeless"),
-        (402, error("Insufficient balance"), "402 Payment Required: Insufficient balance", "hopeless"),
-        (502, b"<html><title>Bad\n gateway</title>", "502 Bad Gateway: an HTML page, 'Bad gateway'", "again"),
-        (504, b"", "504 Gateway Timeout", "again"),
-        (520, b"", "520", "again"),
-        (529, error("Overloaded", None, "overloaded_error"), "529 Overloaded: overloaded_error: Overloaded", "again crowded"),
-        (500, b"\xff\xfe[[", "500 Internal Server Error", "again"),
-        (500, b"[" * 100_000, "500 Internal Server Error", "again"),
+        (408, b"", "408 Request Timeout", "retryable"),
+        (409, b"", "409 Conflict", "retryable"),
+        (425, b"", "425 Too Early", "retryable"),
+        (429, error("You have no money", "insufficient_quota"), "insufficient_quota: You have no money", "fatal"),
+        (402, error("Insufficient balance"), "402 Payment Required: Insufficient balance", "fatal"),
+        (502, b"<html><title>Bad\n gateway</title>", "502 Bad Gateway: an HTML page, 'Bad gateway'", "retryable"),
+        (504, b"", "504 Gateway Timeout", "retryable"),
+        (520, b"", "520", "retryable"),
+        (529, error("Overloaded", None, "overloaded_error"), "529 Overloaded: overloaded_error: Overloaded", "retryable rate_limited"),
+        (500, b"\xff\xfe[[", "500 Internal Server Error", "retryable"),
+        (500, b"[" * 100_000, "500 Internal Server Error", "retryable"),
         (400, error("x" * 1000), f"{'x' * 300}…", ""),
-        (200, error("slow down", "rate_limit_exceeded"), "answered with an error: rate_limit_exceeded: slow down", "again crowded"),
-        (200, error("slow down", 429), "answered with an error: 429: slow down", "again crowded"),
-        (200, error("slow down", "429"), "answered with an error: 429: slow down", "again crowded"),
+        (
+            200,
+            error("slow down", "rate_limit_exceeded"),
+            "answered with an error: rate_limit_exceeded: slow down",
+            "retryable rate_limited",
+        ),
+        (200, error("slow down", 429), "answered with an error: 429: slow down", "retryable rate_limited"),
+        (200, error("slow down", "429"), "answered with an error: 429: slow down", "retryable rate_limited"),
         (200, error("no", None, "invalid_request_error"), "answered with an error: invalid_request_error: no", ""),
-        (200, error("no", "invalid_api_key"), "answered with an error: invalid_api_key: no", "hopeless"),
-        (200, error("gone", 503), "answered with an error: 503: gone", "again crowded"),
-        (200, b'{"error": "something"}', "answered with an error: something", "again"),
-        (200, b'{"error": {"message": null}, "id": "1"}', "gave an answer without choices: its keys are error, id", "again"),
-        (200, b"{}", "gave an answer without choices: its keys are none", "again"),
-        (200, b'{"message": "loading"}', "gave an answer without choices: its keys are message", "again"),
-        (200, b'{"choices": null}', "gave no answer: the response has no choices", "again"),
-        (200, b'{"choices": [7]}', "gave an answer that cannot be read: choices[0] is a number, an object was expected", "again"),
-        (200, b'{"choices": [{}]}', "gave an answer that cannot be read: choices[0] holds no answer: its keys are none", "again"),
-        (200, completion({"role": "user", "content": "hi"}), "the message has the role 'user', an assistant's was expected", "again"),
-        (200, b"", "answered with nothing at all, a JSON object was expected", "again"),
-        (200, b"[]", "answered with a text that begins with '[]', a JSON object was expected", "again"),
-        (200, b"data: {}", "answered with a text that begins with 'data: {}', a JSON object was expected", "again"),
-        (200, b'{"choices": [{"message": {"role": "assistant", "content": "\xff"}}]}', "answered with a text that begins", "again"),
+        (200, error("no", "invalid_api_key"), "answered with an error: invalid_api_key: no", "fatal"),
+        (200, error("gone", 503), "answered with an error: 503: gone", "retryable rate_limited"),
+        (200, b'{"error": "something"}', "answered with an error: something", "retryable"),
+        (200, b'{"error": {"message": null}, "id": "1"}', "gave an answer without choices: its keys are error, id", "retryable"),
+        (200, b"{}", "gave an answer without choices: its keys are none", "retryable"),
+        (200, b'{"message": "loading"}', "gave an answer without choices: its keys are message", "retryable"),
+        (200, b'{"choices": null}', "gave no answer: the response has no choices", "retryable"),
+        (200, b'{"choices": [7]}', "gave an answer that cannot be read: choices[0] is a number, an object was expected", "retryable"),
+        (200, b'{"choices": [{}]}', "gave an answer that cannot be read: choices[0] holds no answer: its keys are none", "retryable"),
+        (200, completion({"role": "user", "content": "hi"}), "the message has the role 'user', an assistant's was expected", "retryable"),
+        (200, b"", "answered with nothing at all, a JSON object was expected", "retryable"),
+        (200, b"[]", "answered with a text that begins with '[]', a JSON object was expected", "retryable"),
+        (200, b"data: {}", "answered with a text that begins with 'data: {}', a JSON object was expected", "retryable"),
+        (200, b'{"choices": [{"message": {"role": "assistant", "content": "\xff"}}]}', "answered with a text that begins", "retryable"),
     ],
 )
-def test_whatever_is_no_reply_says_why(status: int, body: bytes, said: str, flagged: str) -> None:
+def test_error_response_says_why(status: int, body: bytes, sentence: str, expected_flags: str) -> None:
     with pytest.raises(ModelError) as caught:
-        read_body(body, status, {}, ModelSettings())
-    assert said in str(caught.value)
-    assert flags(caught.value) == flagged
+        read_response(HttpResponse(status, {}, body), ModelSettings())
+    assert sentence in str(caught.value)
+    assert flags(caught.value) == expected_flags
     assert len(str(caught.value)) < 400
 
 
 @pytest.mark.parametrize(
-    "headers, wait",
+    "headers, retry_after",
     [
         ({}, None),
         ({"Retry-After": "20"}, 20.0),
@@ -272,103 +293,127 @@ def test_whatever_is_no_reply_says_why(status: int, body: bytes, said: str, flag
     ],
 )
 @pytest.mark.parametrize("status", [429, 503])
-def test_the_other_side_says_how_long_to_wait(status: int, headers: dict[str, str], wait: float | None) -> None:
+def test_retry_after_header_is_read(status: int, headers: dict[str, str], retry_after: float | None) -> None:
     with pytest.raises(ModelError) as caught:
-        read_body(b"", status, headers, ModelSettings())
-    assert caught.value.wait == wait
+        read_response(HttpResponse(status, headers, b""), ModelSettings())
+    assert caught.value.retry_after == retry_after
 
 
-def test_a_redirect_is_not_followed_and_its_secrets_not_told() -> None:
-    away = Answer(307, b"", {"Location": "https://me:secret@elsewhere/v1?token=secret"})
+def test_redirect_is_not_followed_and_its_secrets_are_hidden() -> None:
+    away = Response(307, b"", {"Location": "https://me:secret@elsewhere/v1?token=secret"})
     with chat_server(lambda number, request, attempt: away) as server:
-        problem = refused(f"{server.url}#m")
+        problem = model_error(f"{server.url}#m")
     assert str(problem) == (
         f"{server.url}/chat/completions answered 307 Temporary Redirect and sends on to https://…@elsewhere/v1?…,"
         " which is not followed; give the address itself"
     )
-    assert flags(problem) == "hopeless"
+    assert flags(problem) == "fatal"
     assert len(server.requests) == 1
 
 
 CALL = call("f", {"a": 1})
 TAGGED = '<think>hm</think>so: <tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
-MADE = (Call("f", {"a": 1}, "c1"),)
-FOUND = (Call("f", {"a": 1}),)
+CALLS = (Call("f", {"a": 1}, "c1"),)
+PARSED = (Call("f", {"a": 1}),)
 MALFORMED = (Call("f", {}, "c1", "arguments: a lone surrogate", '{"a":"\\\\ud800"}'),)
 
 
 @pytest.mark.parametrize(
-    "body, settings, reply",
+    "body, settings, prediction",
     [
-        (completion(assistant(CALL, text="let me see")), {}, Reply(MADE, "let me see", "", "stop")),
-        (completion(assistant(text="hello"), "length"), {}, Reply((), "hello", "", "length")),
-        (completion(assistant(text=None)), {}, Reply(finish="stop")),
-        (completion({**assistant(CALL), "reasoning_content": "hm"}), {}, Reply(MADE, "", "hm", "stop")),
-        (completion({"role": "assistant", "content": None, "refusal": "I won't"}), {}, Reply((), "I won't", "", "stop")),
-        (completion(None, "content_filter"), {}, Reply(finish="content_filter")),
-        (completion({}, "content_filter"), {}, Reply(finish="content_filter")),
-        (completion({"content": None}, "content_filter"), {}, Reply(finish="content_filter")),
-        (completion({"role": "assistant"}, "content_filter"), {}, Reply(finish="content_filter")),
-        (completion(assistant(text=TAGGED)), {}, Reply((), TAGGED, "", "stop")),
-        (completion(assistant(text=TAGGED)), {"parse": "hermes"}, Reply(FOUND, "so:", "hm", "stop")),
-        (completion(assistant(text=TAGGED)), {"parse": "mistral"}, Reply((), TAGGED.removeprefix("<think>hm</think>"), "hm", "stop")),
-        (completion(assistant(text=TAGGED)), {"tools_in_prompt": "free"}, Reply(FOUND, "so:", "hm", "stop")),
-        (completion(assistant(text="so it is f(a=1), then")), {"tools_in_prompt": "free"}, Reply(FOUND, "so it is\n, then", "", "stop")),
-        (completion(assistant(text="nothing to call")), {"tools_in_prompt": "free"}, Reply((), "nothing to call", "", "stop")),
+        (completion(assistant(CALL, text="let me see")), {}, Prediction("", 0, CALLS, "let me see", finish="stop")),
+        (completion(assistant(text="hello"), "length"), {}, Prediction("", 0, (), "hello", finish="length")),
+        (completion(assistant(text=None)), {}, Prediction("", finish="stop")),
+        (completion({**assistant(CALL), "reasoning_content": "hm"}), {}, Prediction("", 0, CALLS, "", "hm", finish="stop")),
+        (completion({"role": "assistant", "content": None, "refusal": "I won't"}), {}, Prediction("", 0, (), "I won't", finish="stop")),
+        (completion(None, "content_filter"), {}, Prediction("", finish="content_filter")),
+        (completion({}, "content_filter"), {}, Prediction("", finish="content_filter")),
+        (completion({"content": None}, "content_filter"), {}, Prediction("", finish="content_filter")),
+        (completion({"role": "assistant"}, "content_filter"), {}, Prediction("", finish="content_filter")),
+        (completion(assistant(text=TAGGED)), {}, Prediction("", 0, (), TAGGED, finish="stop")),
+        (completion(assistant(text=TAGGED)), {"parse": "hermes"}, Prediction("", 0, PARSED, "so:", "hm", finish="stop")),
+        (
+            completion(assistant(text=TAGGED)),
+            {"parse": "mistral"},
+            Prediction("", 0, (), TAGGED.removeprefix("<think>hm</think>"), "hm", finish="stop"),
+        ),
+        (completion(assistant(text=TAGGED)), {"tools_in_prompt": "free"}, Prediction("", 0, PARSED, "so:", "hm", finish="stop")),
+        (
+            completion(assistant(text="so it is f(a=1), then")),
+            {"tools_in_prompt": "free"},
+            Prediction("", 0, PARSED, "so it is\n, then", finish="stop"),
+        ),
+        (
+            completion(assistant(text="nothing to call")),
+            {"tools_in_prompt": "free"},
+            Prediction("", 0, (), "nothing to call", finish="stop"),
+        ),
         (
             completion(assistant(text='{"name": "f", "arguments": {"a": 1}}')),
             {"tools_in_prompt": "constrained"},
-            Reply(FOUND, finish="stop"),
+            Prediction("", 0, PARSED, finish="stop"),
         ),
-        (completion(assistant(text='{"reply": "hello"}')), {"tools_in_prompt": "constrained"}, Reply((), "hello", "", "stop")),
-        (completion(assistant(CALL, text=TAGGED)), {"parse": "hermes"}, Reply(MADE, TAGGED, "", "stop")),
-        (completion(assistant(CALL), usage={"prompt_tokens": 9, "completion_tokens": 3}), {}, Reply(MADE, "", "", "stop", 9, 3)),
-        (completion(assistant(CALL), usage={"prompt_tokens": -1, "completion_tokens": "3"}), {}, Reply(MADE, finish="stop")),
-        (completion(assistant(CALL), usage=None), {}, Reply(MADE, finish="stop")),
-        (completion(assistant(CALL), usage=[]), {}, Reply(MADE, finish="stop")),
-        (completion(assistant(CALL), finish=7), {}, Reply(MADE)),  # type: ignore[arg-type]
-        (completion(assistant(text="\ud800")), {}, Reply((), "\\ud800", "", "stop")),
-        (completion(assistant({"id": "c1", "function": {"name": "f", "arguments": {"a": "\ud800"}}})), {}, Reply(MALFORMED, finish="stop")),
-        (completion(assistant(CALL), error=None), {}, Reply(MADE, finish="stop")),
+        (
+            completion(assistant(text='{"reply": "hello"}')),
+            {"tools_in_prompt": "constrained"},
+            Prediction("", 0, (), "hello", finish="stop"),
+        ),
+        (completion(assistant(CALL, text=TAGGED)), {"parse": "hermes"}, Prediction("", 0, CALLS, TAGGED, finish="stop")),
+        (
+            completion(assistant(CALL), usage={"prompt_tokens": 9, "completion_tokens": 3}),
+            {},
+            Prediction("", 0, CALLS, finish="stop", usage=Usage(0.0, 9, 3)),
+        ),
+        (completion(assistant(CALL), usage={"prompt_tokens": -1, "completion_tokens": "3"}), {}, Prediction("", 0, CALLS, finish="stop")),
+        (completion(assistant(CALL), usage=None), {}, Prediction("", 0, CALLS, finish="stop")),
+        (completion(assistant(CALL), usage=[]), {}, Prediction("", 0, CALLS, finish="stop")),
+        (completion(assistant(CALL), finish=7), {}, Prediction("", 0, CALLS)),  # type: ignore[arg-type]
+        (completion(assistant(text="\ud800")), {}, Prediction("", 0, (), "\\ud800", finish="stop")),
+        (
+            completion(assistant({"id": "c1", "function": {"name": "f", "arguments": {"a": "\ud800"}}})),
+            {},
+            Prediction("", 0, MALFORMED, finish="stop"),
+        ),
+        (completion(assistant(CALL), error=None), {}, Prediction("", 0, CALLS, finish="stop")),
     ],
 )
-def test_what_a_model_said_is_read(body: bytes, settings: dict[str, Any], reply: Reply) -> None:
-    assert read_body(body, 200, {}, ModelSettings(**settings), names=("f",)) == reply
+def test_completion_is_read(body: bytes, settings: dict[str, Any], prediction: Prediction) -> None:
+    assert read_response(HttpResponse(200, {}, body), ModelSettings(**settings), tool_names=("f",)) == prediction
 
 
-def test_a_compressed_answer_is_read_uninvited() -> None:
-    packed = Answer(200, gzip.compress(completion(assistant(CALL))), {"Content-Encoding": "gzip"})
+def test_compressed_response_is_read() -> None:
+    packed = Response(200, gzip.compress(completion(assistant(CALL))), {"Content-Encoding": "gzip"})
     with chat_server(lambda number, request, attempt: packed) as server:
-        assert ask(f"{server.url}#m").calls == MADE
+        assert predict(f"{server.url}#m").calls == CALLS
 
 
-def test_an_answer_without_end_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(posting, "LARGEST_BODY", 1 << 20)
-    bomb = Answer(200, gzip.compress(b" " * (8 << 20)), {"Content-Encoding": "gzip"})
-    for endless in (bomb, Answer(200, b" " * (2 << 20))):
+def test_response_beyond_the_size_limit_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_client, "MAX_RESPONSE_BYTES", 1 << 20)
+    bomb = Response(200, gzip.compress(b" " * (8 << 20)), {"Content-Encoding": "gzip"})
+    for endless in (bomb, Response(200, b" " * (2 << 20))):
         with chat_server(lambda number, request, attempt, endless=endless: endless) as server:  # type: ignore[misc]
-            problem = refused(f"{server.url}#m")
+            problem = model_error(f"{server.url}#m")
         assert str(problem) == f"{server.url}/chat/completions answered with more than 1 MB, which is not read"
         assert flags(problem) == ""
 
 
-def test_a_question_of_megabytes_is_asked_without_a_warning() -> None:
+def test_request_of_megabytes_is_sent_without_a_warning() -> None:
     with chat_server() as server:
-        assert ask(f"{server.url}#m", asked=question("order 17 " + "x" * (3 << 20))).calls == (RIGHT,)
+        assert predict(f"{server.url}#m", asked=case("order 17 " + "x" * (3 << 20))).calls == (CORRECT,)
 
 
-def test_what_cannot_be_asked_is_no_reply() -> None:
+def test_case_without_messages_raises_model_error() -> None:
     with chat_server() as server:
-        problem = refused(f"{server.url}#m", asked=Question(Case("c1", instructions="be rude")))
+        problem = model_error(f"{server.url}#m", asked=Case("c1", instructions="be rude"))
     assert "c1" in str(problem)
     assert flags(problem) == ""
     assert not server.requests
 
 
-def test_a_cancelled_question_leaves_nothing_open() -> None:
+def test_canceled_prediction_leaves_no_connection_open() -> None:
     async def once() -> None:
-        async with ChatModel(read_spec(f"{server.url}#m", Keys()), ModelSettings(), Keys()) as model:
-            pending = [asyncio.create_task(model.ask(question(f"order {number}"))) for number in range(5)]
+        async with chat_model(read_spec(f"{server.url}#m", Keys()), ModelSettings(), Keys()) as model:
+            pending = [asyncio.create_task(model.predict(case(f"order {number}"))) for number in range(5)]
             while len(server.requests) < len(pending):
                 await asyncio.sleep(0.01)
             for task in pending:
@@ -385,10 +430,10 @@ def test_a_cancelled_question_leaves_nothing_open() -> None:
     gc.collect()  # an unclosed session would warn, and a warning is an error
 
 
-def test_a_model_that_fails_inside_is_left_cleanly() -> None:
+def test_exception_inside_the_context_closes_connections() -> None:
     async def once() -> None:
-        async with ChatModel(read_spec(f"{server.url}#m", Keys()), ModelSettings(), Keys()) as model:
-            await model.ask(question())
+        async with chat_model(read_spec(f"{server.url}#m", Keys()), ModelSettings(), Keys()) as model:
+            await model.predict(case())
             raise LookupError
 
     with chat_server() as server, pytest.raises(LookupError):
@@ -396,36 +441,36 @@ def test_a_model_that_fails_inside_is_left_cleanly() -> None:
     gc.collect()
 
 
-def test_connections_are_kept() -> None:
+def test_connections_are_reused() -> None:
     async def many() -> int:
-        async with ChatModel(read_spec(f"{server.url}#m", Keys()), ModelSettings(), Keys()) as model:
+        async with chat_model(read_spec(f"{server.url}#m", Keys()), ModelSettings(), Keys()) as model:
             for _ in range(20):
-                await model.ask(question())
+                await model.predict(case())
             return len(server.connections)
 
     with chat_server() as server:
         assert asyncio.run(many()) == 1
 
 
-def test_a_missing_key_is_known_before_anything_is_asked() -> None:
+def test_missing_key_is_found_before_any_request() -> None:
     with pytest.raises(BadInput, match="^OPENAI_API_KEY is not set, and openai:m needs a key$"):
-        ChatModel(read_spec("openai:m", Keys()), ModelSettings(), Keys())
+        chat_model(read_spec("openai:m", Keys()), ModelSettings(), Keys())
 
 
-def test_the_fingerprint_is_all_that_shapes_the_answer_and_nothing_secret() -> None:
-    def of(spec: str, asked: Question | None = None, **settings: Any) -> bytes:
+def test_fingerprint_has_all_that_shapes_the_prediction_and_no_secret() -> None:
+    def of(spec: str, asked: Case | None = None, trial: int = 0, **settings: Any) -> bytes:
         keys = Keys({"CALLMARK_API_KEY": KEY})
-        return ChatModel(read_spec(spec, keys), ModelSettings(**settings), keys).fingerprint(asked or question()) or b""
+        return chat_model(read_spec(spec, keys), ModelSettings(**settings), keys).fingerprint(asked or case(), trial) or b""
 
     one = of("http://h/v1#m")
     assert one == of("http://h/v1#m")
-    assert one == of("http://h/v1#m", Question(question().case, trial=3))
+    assert one == of("http://h/v1#m", case(), trial=3)
     assert one.startswith(b"http://h/v1/chat/completions\n")
-    assert of("http://h/v1#m", Question(Case("c1", instructions="be rude"))) == b""
+    assert of("http://h/v1#m", Case("c1", instructions="be rude")) == b""
     others = [
         of("http://h/v1#other"),
         of("http://other/v1#m"),
-        of("http://h/v1#m", question("order 18")),
+        of("http://h/v1#m", case("order 18")),
         of("http://h/v1#m", temperature=1.0),
         of("http://h/v1#m", parse="hermes"),
         of("http://h/v1#m", tools_in_prompt="free"),
@@ -437,23 +482,23 @@ def test_the_fingerprint_is_all_that_shapes_the_answer_and_nothing_secret() -> N
     assert one == of("http://h/v1#m", timeout=1.0, concurrency=3)
 
 
-def test_the_server_of_the_tests_writes_down_each_request_before_it_answers(tmp_path: Path) -> None:
+def test_test_server_logs_each_request_before_it_responds(tmp_path: Path) -> None:
     log = tmp_path / "asked.jsonl"
     command = [sys.executable, "-m", "tests.chat_server", "--log", str(log), "--faults", "1", "--latency", "0.01"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as process:
         try:
             assert process.stdout is not None
             url = process.stdout.readline().strip()
-            problem = refused(f"{url}#m")
+            problem = model_error(f"{url}#m")
             assert [json.loads(line)["attempt"] for line in log.read_text().splitlines()] == [0]
-            assert ask(f"{url}#m").calls == (RIGHT,)
+            assert predict(f"{url}#m").calls == (CORRECT,)
         finally:
             process.kill()
     assert str(problem).endswith("Rate limit reached")  # a share of 1 leaves room for the first fault only
     assert [(line["user"], line["attempt"]) for line in map(json.loads, log.read_text().splitlines())] == [("order 17", 0), ("order 17", 1)]
 
 
-def test_faults_befall_their_share_of_the_requests_and_the_same_ones_every_time() -> None:
+def test_faults_hit_their_share_of_requests_reproducibly() -> None:
     requests = [{"messages": [{"role": "user", "content": f"order {number}"}]} for number in range(4000)]
     befell = Counter(fault_of(request, 0.05) for request in requests)
     assert set(befell) == {*FAULTS, "answer"}
@@ -464,15 +509,15 @@ def test_faults_befall_their_share_of_the_requests_and_the_same_ones_every_time(
     assert {plan(0, request, 1) for request in requests} == {"answer"}
 
 
-LEAKS: dict[str, Plan] = {
+LEAKS: dict[str, ResponsePlan] = {
     **{fault: (lambda number, request, attempt, fault=fault: fault) for fault in (*FAULTS, "echo headers", "answer")},  # type: ignore[misc]
-    "key in a redirect": lambda number, request, attempt: Answer(302, b"", {"Location": f"http://me:{KEY}@h/{KEY}?k={KEY}"}),
-    "key in the page": lambda number, request, attempt: Answer(200, f"<html><title>{KEY}</title>".encode()),
-    "key in the text": lambda number, request, attempt: Answer(200, f"not for {KEY}".encode()),
-    "key in JSON": lambda number, request, attempt: Answer(401, error(f"bad key {KEY}").replace(b"/", b"\\/")),
-    "key cut in two by the limit": lambda number, request, attempt: Answer(400, error("x" * 290 + KEY)),
-    "key in the answer": lambda number, request, attempt: Answer(200, completion(assistant(call("f", {"k": KEY}), text=KEY), KEY)),
-    "key in a field": lambda number, request, attempt: Answer(200, json.dumps({KEY: 1, "status": "error"}).encode()),
+    "key in a redirect": lambda number, request, attempt: Response(302, b"", {"Location": f"http://me:{KEY}@h/{KEY}?k={KEY}"}),
+    "key in the page": lambda number, request, attempt: Response(200, f"<html><title>{KEY}</title>".encode()),
+    "key in the text": lambda number, request, attempt: Response(200, f"not for {KEY}".encode()),
+    "key in JSON": lambda number, request, attempt: Response(401, error(f"bad key {KEY}").replace(b"/", b"\\/")),
+    "key cut in two by the limit": lambda number, request, attempt: Response(400, error("x" * 290 + KEY)),
+    "key in the answer": lambda number, request, attempt: Response(200, completion(assistant(call("f", {"k": KEY}), text=KEY), KEY)),
+    "key in a field": lambda number, request, attempt: Response(200, json.dumps({KEY: 1, "status": "error"}).encode()),
 }
 
 
@@ -485,39 +530,37 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("plan", LEAKS)
-def test_a_key_is_in_nothing_that_comes_back(
-    plan: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_key_is_in_no_output(plan: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     secret = quote(KEY, safe="")
     with chat_server(LEAKS[plan], slow=0.5) as server:
         monkeypatch.setenv("CALLMARK_API_KEY", KEY)
         specs = [f"{server.url}#m", f"{server.url.replace('//', f'//me:{secret}@')}#m", f"{server.url}?token={secret}#m"]
         (folder / ".env").write_text(f"OPENAI_API_KEY='{KEY}'\nOPENAI_BASE_URL={server.url}\n", encoding="utf-8")
         for text in (*specs, "openai:m"):
-            said = told(text)
-            assert "zebra" not in said
-            assert "0123456789" not in said
-            assert "emVicmE" not in said  # zebra, as Basic has it
+            sentence = visible_output(text)
+            assert "zebra" not in sentence
+            assert "0123456789" not in sentence
+            assert "emVicmE" not in sentence  # zebra, as Basic has it
     for asked in server.requests:
         assert KEY in asked.headers.get("authorization", "") or "Basic" in asked.headers["authorization"]
     assert "zebra" not in "".join(capfd.readouterr())
 
 
-def told(text: str) -> str:
+def visible_output(text: str) -> str:
     """Everything that a model tells of itself and of its answer."""
     keys = Keys.here()
     spec = read_spec(text, keys)
-    model = ChatModel(spec, ModelSettings(timeout=0.1), keys)
+    model = chat_model(spec, ModelSettings(timeout=0.1), keys)
 
     async def once() -> str:
         async with model:
             try:
-                return repr(await model.ask(question()))
+                return repr(await model.predict(case()))
             except ModelError as problem:
                 return f"{problem} {problem!r} {problem.args}"
 
-    said = asyncio.run(once())
-    return f"{said} {model!r} {model.label} {spec} {spec.shown} {keys} {model.fingerprint(question())!r}"
+    sentence = asyncio.run(once())
+    return f"{sentence} {model!r} {model.label} {spec} {spec.shown} {keys} {model.fingerprint(case(), 0)!r}"
 
 
 IDENTITY = """
@@ -536,7 +579,7 @@ class DefaultAzureCredential:
 
 
 @pytest.mark.parametrize("signed_in", [True, False])
-def test_azure_is_asked_with_a_token_of_whoever_is_signed_in(signed_in: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_azure_requests_carry_an_entra_token(signed_in: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "azure" / "identity").mkdir(parents=True)
     (tmp_path / "azure" / "identity" / "__init__.py").write_text(f"SIGNED_IN = {signed_in}\n{IDENTITY}", encoding="utf-8")
     for name in [name for name in sys.modules if name.split(".")[0] == "azure"]:
@@ -545,13 +588,13 @@ def test_azure_is_asked_with_a_token_of_whoever_is_signed_in(signed_in: bool, tm
     try:
         with chat_server("echo headers") as server:
             keys = Keys({"AZURE_OPENAI_ENDPOINT": server.url.removesuffix("/v1"), "OTHER_TOKEN": "entra-zebra-0123456789"})
-            problem = refused("azure:d", keys=keys)
+            problem = model_error("azure:d", keys=keys)
         if signed_in:
             assert server.requests[0].path == "/openai/deployments/d/chat/completions?api-version=2024-10-21"
             assert server.requests[0].headers["authorization"] == "Bearer entra-zebra-0123456789"
         else:
             assert str(problem) == "azure-identity gives no token for Azure: nobody is signed in with …"
-            assert flags(problem) == "hopeless"
+            assert flags(problem) == "fatal"
         assert "zebra" not in str(problem)
     finally:
         for name in [name for name in sys.modules if name.split(".")[0] == "azure"]:

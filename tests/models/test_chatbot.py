@@ -8,66 +8,69 @@ import pytest
 
 from callmark.errors import BadInput
 from callmark.models.keys import Keys
-from callmark.models.model import ModelError, ModelSettings, Question, Reply
-from callmark.models.opening import open_model
-from callmark.types import Call, Case, Message
-from tests.chat_server import Answer, ChatServer, chat_server
+from callmark.models.model import ModelError, ModelSettings
+from callmark.models.specs import open_model
+from callmark.types import Call, Case, Message, Prediction
+from tests.chat_server import ChatServer, Response, chat_server
 
-TALK = (Message("user", "Open a ticket"), Message("assistant", "Which department?"), Message("user", "IT"))
-MADE = (Call("create", {"department": "IT"}),)
+MESSAGES = (Message("user", "Open a ticket"), Message("assistant", "Which department?"), Message("user", "IT"))
+CALLS = (Call("create", {"department": "IT"}),)
 
 
-def ask(server: ChatServer, *, trial: int = 0, user: str = "", keys: Keys | None = None) -> Reply:
-    async def asked() -> Reply:
+def predict(server: ChatServer, *, trial: int = 0, user: str = "", keys: Keys | None = None) -> Prediction:
+    async def run() -> Prediction:
         url = server.url.replace("http://", f"http://{user}")
         model, _ = open_model(ModelSettings(model=f"chatbot:{url}/chat", timeout=5), keys or Keys())
         async with model:
-            return await model.ask(Question(Case("c1", TALK), trial))
+            return await model.predict(Case("c1", MESSAGES), trial=trial)
 
-    return asyncio.run(asked())
+    return asyncio.run(run())
 
 
 def answering(body: Any, status: int = 200) -> Any:
-    return lambda number, request, attempt: Answer(status, json.dumps(body).encode())
+    return lambda number, request, attempt: Response(status, json.dumps(body).encode())
 
 
-def test_it_is_sent_what_the_user_sees_and_says_what_it_called() -> None:
+def test_chatbot_is_sent_what_the_user_sees_and_reports_its_calls() -> None:
     calls = [{"functionName": "create", "arguments": {"department": "IT"}}]
     with chat_server(answering({"reply": "Done.", "function_calls": calls})) as server:
-        assert ask(server, trial=2) == Reply(MADE, "Done.")
+        assert predict(server, trial=2) == Prediction("c1", 2, CALLS, "Done.")
         sent = server.requests[0].body
     assert sent.pop("conversation_id").endswith("/c1/2")
     assert sent == {
         "case_id": "c1",
         "trial": 2,
         "message": "IT",
-        "messages": [{"role": message.role, "content": message.text} for message in TALK],
+        "messages": [{"role": message.role, "content": message.text} for message in MESSAGES],
     }
 
 
 @pytest.mark.parametrize(
-    "body, reply",
+    "body, prediction",
     [
-        ({"message": "Hello"}, Reply(text="Hello")),
-        ({"text": "", "calls": [{"name": "create", "arguments": '{"department": "IT"}'}]}, Reply(MADE)),
+        ({"message": "Hello"}, Prediction("c1", 0, (), "Hello")),
+        ({"text": "", "calls": [{"name": "create", "arguments": '{"department": "IT"}'}]}, Prediction("c1", 0, CALLS)),
         (
             {"role": "assistant", "content": "Hi", "tool_calls": [{"function": {"name": "create", "arguments": '{"department":"IT"}'}}]},
-            Reply(MADE, "Hi"),
+            Prediction("c1", 0, CALLS, "Hi"),
         ),
-        ({"choices": [{"message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]}, Reply(text="Hi", finish="stop")),
+        (
+            {"choices": [{"message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]},
+            Prediction("c1", 0, (), "Hi", finish="stop"),
+        ),
         (
             {"reply": "Hm", "function_calls": [{"functionName": "create", "arguments": "{broken"}]},
-            Reply((Call("create", malformed="arguments: not JSON at character 2", text="{broken"),), "Hm"),
+            Prediction("c1", 0, (Call("create", malformed="arguments: not JSON at character 2", text="{broken"),), "Hm"),
         ),
     ],
 )
-def test_its_answer_may_have_many_shapes(body: Any, reply: Reply) -> None:
+def test_chatbot_response_may_have_many_shapes(body: Any, prediction: Prediction) -> None:
     with chat_server(answering(body)) as server:
-        assert ask(server) == reply
+        assert predict(server) == prediction
 
 
 @pytest.mark.parametrize(
-    "plan, said",
+    "plan, sentence",
     [
         (answering({"detail": "no"}, 500), "answered 500 Internal Server Error"),
         (answering({"error": "out of order"}), "out of order"),
@@ -76,20 +79,20 @@ def test_its_answer_may_have_many_shapes(body: Any, reply: Reply) -> None:
         (lambda number, request, attempt: "HTML", "gave no answer that can be read: it is no JSON object"),
     ],
 )
-def test_what_is_no_answer_is_no_reply(plan: Any, said: str) -> None:
+def test_invalid_chatbot_response_raises_model_error(plan: Any, sentence: str) -> None:
     with chat_server(plan) as server, pytest.raises(ModelError) as caught:
-        ask(server)
-    assert said in str(caught.value)
+        predict(server)
+    assert sentence in str(caught.value)
 
 
-def test_what_is_secret_in_its_address_is_sent_and_never_shown() -> None:
+def test_secrets_in_the_address_are_sent_and_never_shown() -> None:
     keys = Keys()
     with chat_server(lambda number, request, attempt: "500") as server, pytest.raises(ModelError) as caught:
-        ask(server, user="bot:swordfish99@", keys=keys)
+        predict(server, user="bot:swordfish99@", keys=keys)
     assert server.requests[0].headers["authorization"].startswith("Basic ")
     assert "swordfish99" not in str(caught.value)
 
 
-def test_an_address_that_is_none_is_refused() -> None:
+def test_invalid_address_is_refused() -> None:
     with pytest.raises(BadInput, match=r"the address of the chatbot does not begin with http:// or https://: localhost"):
         open_model(ModelSettings(model="chatbot:localhost"), Keys())

@@ -8,14 +8,15 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from callmark.errors import BadInput
 from callmark.models import threads, user_code
 from callmark.models.function import FunctionModel
-from callmark.models.model import ModelError, Question, Reply
-from callmark.types import Call, Case, Message, Tool
+from callmark.models.model import ModelError, ModelFailure
+from callmark.types import Call, Case, Message, Prediction, Tool
 
 CASE = Case("c7", (Message("user", "Weather in Oslo?"),), (Tool("get_weather", "", {"type": "object"}),))
 
@@ -26,7 +27,7 @@ Write = Callable[[str], str]
 def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     """Writes a module of its own into the current folder and gives its name. What does not end is not waited for for long here."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(threads, "_PATIENCE", 0.2)
+    monkeypatch.setattr(threads, "_STOP_TIMEOUT", 0.2)
 
     def write(code: str) -> str:
         name = f"agent_{len(list(tmp_path.glob('*.py')))}_{tmp_path.name}"
@@ -36,31 +37,35 @@ def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     return write
 
 
-def ask(spec: str, *questions: Question, timeout: float = 20) -> list[Reply | str]:
+def predict_all(spec: str, *cases: Case, trial: int = 0, timeout: float = 20) -> list[Prediction | str]:
     """The replies, all asked for at a time, or why there is none."""
 
-    async def one(model: FunctionModel, question: Question) -> Reply | str:
+    async def predict_one(model: FunctionModel, case: Case) -> Prediction | str:
         try:
-            return await model.ask(question)
+            return await model.predict(case, trial=trial)
         except ModelError as error:
             return str(error)
 
-    async def run() -> list[Reply | str]:
+    async def run() -> list[Prediction | str]:
         async with FunctionModel(spec, timeout=timeout) as model:
-            return await asyncio.gather(*[one(model, question) for question in questions or [Question(CASE)]])
+            return await asyncio.gather(*[predict_one(model, case) for case in cases or [CASE]])
 
     return asyncio.run(run())
 
 
-def returned(agent: Write, expression: str, more: str = "") -> Reply | str:
-    return ask(agent(f"{more}\ndef answer(messages, tools):\n    return {expression}\n") + ":answer")[0]
+def predict_return_value(agent: Write, expression: str, more: str = "") -> Prediction | str:
+    return predict_all(agent(f"{more}\ndef answer(messages, tools):\n    return {expression}\n") + ":answer")[0]
 
 
-def test_what_it_returns_is_read(agent: Write) -> None:
+def test_returned_value_is_converted(agent: Write) -> None:
     text = 'Let me see: get_weather(city="Oslo")'
-    assert returned(agent, "{'role': 'assistant', 'content': None, 'tool_calls': [{'name': 'f'}]}") == Reply((Call("f"),))
-    assert returned(agent, repr(text)) == Reply((Call("get_weather", {"city": "Oslo"}),), "Let me see:")  # a tool of the case
-    assert returned(agent, "None") == Reply()
+    assert predict_return_value(agent, "{'role': 'assistant', 'content': None, 'tool_calls': [{'name': 'f'}]}") == Prediction(
+        "c7", 0, (Call("f"),)
+    )
+    assert predict_return_value(agent, repr(text)) == Prediction(
+        "c7", 0, (Call("get_weather", {"city": "Oslo"}),), "Let me see:"
+    )  # a tool of the case
+    assert predict_return_value(agent, "None") == Prediction("c7")
 
 
 @pytest.mark.parametrize(
@@ -70,14 +75,14 @@ def test_what_it_returns_is_read(agent: Write) -> None:
         ("Bad()", "returned a Bad that cannot be read: ValueError: no (agent_0"),
     ],
 )
-def test_what_is_no_answer_is_named(agent: Write, expression: str, sentence: str) -> None:
-    reply = returned(agent, expression, "class Bad:\n    def to_dict(self): raise ValueError('no')")
-    assert isinstance(reply, str)
-    assert sentence in reply
+def test_returned_value_of_another_type_is_named(agent: Write, expression: str, sentence: str) -> None:
+    prediction = predict_return_value(agent, expression, "class Bad:\n    def to_dict(self): raise ValueError('no')")
+    assert isinstance(prediction, str)
+    assert sentence in prediction
 
 
-def test_an_error_that_it_returns_is_no_reply(agent: Write) -> None:
-    assert returned(agent, "{'error': {'code': 'rate_limit', 'message': 'slow down'}}") == "rate_limit: slow down"
+def test_returned_error_raises_model_error(agent: Write) -> None:
+    assert predict_return_value(agent, "{'error': {'code': 'rate_limit', 'message': 'slow down'}}") == "rate_limit: slow down"
 
 
 @pytest.mark.parametrize(
@@ -98,33 +103,33 @@ def test_an_error_that_it_returns_is_no_reply(agent: Write) -> None:
     ],
 )
 @pytest.mark.parametrize("how", ["def", "async def"])
-def test_a_crash_is_an_error_with_its_line(agent: Write, how: str, code: str, sentence: str) -> None:
+def test_exception_is_an_error_with_its_line(agent: Write, how: str, code: str, sentence: str) -> None:
     if how == "async def":
         code = code.replace("return answer(", "return await answer(").replace("raise StopIteration", "raise StopIteration()")
         if "StopIteration" in code:
             sentence = "RuntimeError: coroutine raised StopIteration"
     name = agent(f"{how} answer(messages, tools):\n    {code}\n")
-    (said,) = ask(f"{name}:answer")
-    assert isinstance(said, str)
-    assert said.startswith(f"{name}:answer raised ")
-    assert sentence in said
-    assert f"({name}.py:" in said
-    assert len(said) < 700
-    assert said.isprintable()
+    (outcome,) = predict_all(f"{name}:answer")
+    assert isinstance(outcome, str)
+    assert outcome.startswith(f"{name}:answer raised ")
+    assert sentence in outcome
+    assert f"({name}.py:" in outcome
+    assert len(outcome) < 700
+    assert outcome.isprintable()
 
 
-def test_the_line_is_the_innermost_of_the_users_own_files(agent: Write) -> None:
+def test_line_is_the_innermost_of_the_users_files(agent: Write) -> None:
     inner = agent("import json\ndef read(text):\n    # one\n    return json.loads(text)\n")
     name = agent(f"import {inner}\n\ndef answer(messages, tools):\n    return {inner}.read('{{')\n")
-    (said,) = ask(f"{name}:answer")
-    assert str(said).endswith(f"({inner}.py:4)")
+    (outcome,) = predict_all(f"{name}:answer")
+    assert str(outcome).endswith(f"({inner}.py:4)")
 
 
-def test_ctrl_c_passes_through(agent: Write) -> None:
+def test_keyboard_interrupt_passes_through(agent: Write) -> None:
     for how in ("def", "async def"):
         name = agent(f"{how} answer(messages, tools):\n    raise KeyboardInterrupt\n")
         with pytest.raises(KeyboardInterrupt):
-            ask(f"{name}:answer")
+            predict_all(f"{name}:answer")
 
 
 @pytest.mark.parametrize(
@@ -146,11 +151,11 @@ def test_ctrl_c_passes_through(agent: Write) -> None:
         ("def answer(case_id, trial): return 'ok' if case_id[0]['role'] == 'user' and trial else 'no'", "answer"),
     ],
 )
-def test_whatever_can_be_called_is_called(agent: Write, code: str, attribute: str) -> None:
-    assert ask(f"{agent(code)}:{attribute}", Question(CASE, 2)) == [Reply((), "ok")]
+def test_every_kind_of_callable_is_called(agent: Write, code: str, attribute: str) -> None:
+    assert predict_all(f"{agent(code)}:{attribute}", CASE, trial=2) == [Prediction("c7", 2, (), "ok")]
 
 
-def test_it_is_given_lists_of_its_own(agent: Write) -> None:
+def test_function_gets_lists_of_its_own(agent: Write) -> None:
     name = agent(
         "import json\n"
         "def answer(messages, tools):\n"
@@ -158,17 +163,17 @@ def test_it_is_given_lists_of_its_own(agent: Write) -> None:
         "    messages.clear(); tools[0]['function'].clear(); tools.append(1)\n"
         "    return {'role': 'assistant', 'content': said}\n"
     )
-    first, second = ask(f"{name}:answer", Question(CASE), Question(CASE))
+    first, second = predict_all(f"{name}:answer", CASE, CASE)
     assert first == second
-    assert isinstance(first, Reply)
+    assert isinstance(first, Prediction)
     messages, tools = json.loads(first.text)
     assert messages == [{"role": "user", "content": "Weather in Oslo?"}]
     assert tools == [{"type": "function", "function": {"name": "get_weather", "description": "", "parameters": {"type": "object"}}}]
 
 
-def test_what_it_prints_is_not_on_standard_output(agent: Write, capfd: pytest.CaptureFixture[str]) -> None:
+def test_prints_go_to_standard_error(agent: Write, capfd: pytest.CaptureFixture[str]) -> None:
     name = agent("print('loading')\ndef answer(messages, tools):\n    print('thinking')\n    return 'ok'\n")
-    assert ask(f"{name}:answer") == [Reply((), "ok")]
+    assert predict_all(f"{name}:answer") == [Prediction("c7", 0, (), "ok")]
     print("mine")  # noqa: T201 - that it is standard output again
     assert capfd.readouterr() == ("mine\n", "loading\nthinking\n")
 
@@ -183,16 +188,16 @@ def test_what_it_prints_is_not_on_standard_output(agent: Write, capfd: pytest.Ca
     ],
     ids=["sync", "async", "async that will not be cancelled"],
 )
-def test_a_hanging_call_holds_up_nobody(agent: Write, code: str) -> None:
+def test_hanging_call_delays_no_other(agent: Write, code: str) -> None:
     name = agent(code)
     began = time.monotonic()
-    slow, *others = ask(f"{name}:answer", Question(Case("slow")), *[Question(Case(str(n))) for n in range(20)], timeout=0.3)
+    slow, *rest = predict_all(f"{name}:answer", Case("slow"), *[Case(str(n)) for n in range(20)], timeout=0.3)
     assert slow == f"{name}:answer did not come back within 0.3 s"
-    assert others == [Reply((), "ok")] * 20
+    assert rest == [Prediction(str(n), 0, (), "ok") for n in range(20)]
     assert time.monotonic() - began < 10
 
 
-def test_async_code_that_blocks_does_not_block_the_asking(agent: Write) -> None:
+def test_blocking_async_code_does_not_block_the_event_loop(agent: Write) -> None:
     name = agent("import time\nasync def answer(messages, tools):\n    time.sleep(1)\n    return 'ok'\n")
     ticks = 0
 
@@ -206,44 +211,44 @@ def test_async_code_that_blocks_does_not_block_the_asking(agent: Write) -> None:
         ticking = asyncio.create_task(tick())
         async with FunctionModel(f"{name}:answer", timeout=0.3) as model:
             with pytest.raises(ModelError, match=r"did not come back within 0\.3 s"):
-                await model.ask(Question(CASE))
+                await model.predict(CASE)
             ticking.cancel()
 
     asyncio.run(run())
     assert ticks > 5
 
 
-def test_after_many_that_never_came_back_no_more_are_asked(agent: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(user_code, "MOST_HANGING", 3)
+def test_too_many_hanging_calls_are_fatal(agent: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(user_code, "MAX_HANGING", 3)
     name = agent("import threading\nawake = threading.Event()\ndef answer(messages, tools):\n    awake.wait(60)\n")
 
     async def run() -> None:
         async with FunctionModel(f"{name}:answer", timeout=0.05) as model:
-            await asyncio.gather(*[model.ask(Question(CASE)) for _ in range(3)], return_exceptions=True)
+            await asyncio.gather(*[model.predict(CASE) for _ in range(3)], return_exceptions=True)
             with pytest.raises(ModelError, match="is asked no more: 3 calls of it never came back") as error:
-                await model.ask(Question(CASE))
-            assert error.value.hopeless
+                await model.predict(CASE)
+            assert error.value.fatal
             sys.modules[name].awake.set()
-            assert await answered(model) == Reply()  # they came back after all
+            assert await answered(model) == Prediction("c7")  # they came back after all
 
-    async def answered(model: FunctionModel) -> Reply:
+    async def answered(model: FunctionModel) -> Prediction:
         for _ in range(500):
             with suppress(ModelError):
-                return await model.ask(Question(CASE))
+                return await model.predict(CASE)
             await asyncio.sleep(0.01)
         raise AssertionError("it is never asked again")
 
     asyncio.run(run())
 
 
-def test_a_process_ends_though_a_call_hangs(agent: Write) -> None:
+def test_process_exits_although_a_call_hangs(agent: Write) -> None:
     name = agent("import time\ndef answer(messages, tools): time.sleep(600)\n")
     code = (
-        "import asyncio\nfrom callmark.models.function import FunctionModel\nfrom callmark.models.model import ModelError, Question\n"
+        "import asyncio\nfrom callmark.models.function import FunctionModel\nfrom callmark.models.model import ModelError\n"
         "from callmark.types import Case\n"
         "async def run():\n"
         f"    async with FunctionModel('{name}:answer', timeout=0.1) as model:\n"
-        "        try: await model.ask(Question(Case('a')))\n"
+        "        try: await model.predict(Case('a'))\n"
         "        except ModelError as error: print(error)\n"
         "asyncio.run(run())\nprint('ended')\n"
     )
@@ -252,11 +257,11 @@ def test_a_process_ends_though_a_call_hangs(agent: Write) -> None:
     assert done.stderr == f"{name}:answer did not come back within 0.1 s\n"
 
 
-def test_a_module_may_import_its_neighbours_when_it_is_called(agent: Write) -> None:
+def test_module_may_import_its_neighbors_when_called(agent: Write) -> None:
     other = agent("WORD = 'ok'\n")
     name = agent(f"def answer(messages, tools):\n    from {other} import WORD\n    return WORD\n")
     before = list(sys.path)
-    assert ask(f"{name}:answer") == [Reply((), "ok")]
+    assert predict_all(f"{name}:answer") == [Prediction("c7", 0, (), "ok")]
     assert sys.path == before
 
 
@@ -285,7 +290,7 @@ def test_a_module_may_import_its_neighbours_when_it_is_called(agent: Write) -> N
         ),
     ],
 )
-def test_a_spec_that_cannot_work_is_one_sentence(agent: Write, code: str, spec: str, sentence: str) -> None:
+def test_invalid_spec_is_one_sentence(agent: Write, code: str, spec: str, sentence: str) -> None:
     name = agent(code)
     with pytest.raises(BadInput) as error:
         FunctionModel(spec.replace("NAME", name), timeout=5)
@@ -293,12 +298,35 @@ def test_a_spec_that_cannot_work_is_one_sentence(agent: Write, code: str, spec: 
     assert "\n" not in str(error.value)
 
 
-def test_a_time_out_of_nothing_is_refused(agent: Write) -> None:
+def test_zero_timeout_is_refused(agent: Write) -> None:
     with pytest.raises(BadInput, match="the time-out of .* is 0 seconds, more than 0 was expected"):
         FunctionModel(f"{agent('def answer(messages, tools): ...')}:answer", timeout=0)
 
 
-def test_its_label_can_be_the_name_of_a_folder(agent: Write) -> None:
+def test_label_can_be_the_name_of_a_folder(agent: Write) -> None:
     name = agent("def answer(messages, tools): ...")
     model = FunctionModel(f"{name}:answer", timeout=5)
-    assert (model.label, model.fingerprint(Question(CASE))) == (f"{name}.answer", None)
+    assert (model.label, model.fingerprint(CASE, 0)) == (f"{name}.answer", None)
+
+
+@pytest.mark.parametrize(
+    ("raised", "expected"),
+    [
+        ("ModelError('busy', retryable=True, retry_after=2.0, rate_limited=True)", (ModelError, "busy", (True, 2.0, True, False))),
+        ("ModelFailure('too hard')", (ModelFailure, "too hard", None)),
+    ],
+)
+def test_function_may_raise_model_errors_and_failures_itself(agent: Write, raised: str, expected: Any) -> None:
+    code = f"from callmark import ModelError, ModelFailure\ndef answer(messages, tools):\n    raise {raised}\n"
+    model = FunctionModel(f"{agent(code)}:answer", timeout=20)
+
+    async def run() -> None:
+        async with model:
+            await model.predict(CASE)
+
+    kind, sentence, flags = expected
+    with pytest.raises(kind) as caught:
+        asyncio.run(run())
+    error: Any = caught.value
+    assert str(error) == sentence
+    assert flags is None or (error.retryable, error.retry_after, error.rate_limited, error.fatal) == flags

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callmark.errors import BadInput
-from callmark.models.keys import Keys, masked, read_url
+from callmark.models.keys import Keys, mask_address, read_url
 
 KEY = "sk-Zebra/17+quick=brown"
 
 
-def test_the_environment_goes_before_the_file_and_is_left_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_overrides_the_file_and_stays_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".env").write_text("# mine\nexport A_KEY='from the file'\nB_KEY=of-$HOME-${HOME}\nC_KEY\nD_KEY=\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("A_KEY", "  from the environment ")
@@ -34,24 +34,24 @@ def test_the_environment_goes_before_the_file_and_is_left_as_it_was(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "content, said",
+    "content, sentence",
     [
         (b"A=1\n\n\nB='open\n", ".env, line 4 cannot be read, NAME=value was expected"),
         (b"A=1\nB_KEY=\xff\n", ".env is not UTF-8 text"),
     ],
 )
-def test_a_broken_file_is_refused_without_a_word_of_its_contents(
-    content: bytes, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_broken_env_file_is_refused_without_its_contents(
+    content: bytes, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / ".env").write_bytes(content)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(BadInput) as caught:
         Keys.here()
-    assert str(caught.value) == said
+    assert str(caught.value) == sentence
     assert not caplog.records
 
 
-def test_a_file_that_cannot_be_opened_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_env_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(self: Path, encoding: str = "") -> str:
         raise PermissionError(13, "Permission denied")
 
@@ -62,7 +62,7 @@ def test_a_file_that_cannot_be_opened_is_refused(tmp_path: Path, monkeypatch: py
         Keys.here()
 
 
-def test_no_file_and_a_folder_of_that_name_are_no_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_env_file_and_a_folder_of_that_name_are_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SOME_KEY", raising=False)
     assert Keys.here().get("SOME_KEY") == ""
@@ -82,7 +82,7 @@ def test_no_file_and_a_folder_of_that_name_are_no_variables(tmp_path: Path, monk
         f"Authorization: Bearer {KEY}",
     ],
 )
-def test_a_key_is_hidden_however_it_is_written(written: str) -> None:
+def test_key_is_hidden_in_every_encoding(written: str) -> None:
     keys = Keys({"MY_KEY": KEY})
     for hidden in (keys.hide(f"a {written} b"), keys.hide_bytes(f"a {written} b".encode()).decode()):
         assert "…" in hidden
@@ -106,29 +106,27 @@ def test_a_key_is_hidden_however_it_is_written(written: str) -> None:
         ("TOKENIZERS_PARALLELISM", "abcd-1234", False, False),
     ],
 )
-def test_what_is_secret_is_told_by_the_name_and_not_every_value_can_be_hidden(
-    name: str, value: str, in_text: bool, in_bodies: bool
-) -> None:
+def test_variable_name_decides_what_is_secret_and_short_values_stay(name: str, value: str, in_text: bool, in_bodies: bool) -> None:
     keys = Keys({name: value})
-    said = f"it is {value}."
-    assert (keys.hide(said) == "it is ….") is in_text
-    assert (keys.hide_bytes(said.encode()) == "it is ….".encode()) is in_bodies
-    assert in_text or keys.hide(said) == said
-    assert in_bodies or keys.hide_bytes(said.encode()) == said.encode()
+    sentence = f"it is {value}."
+    assert (keys.hide(sentence) == "it is ….") is in_text
+    assert (keys.hide_bytes(sentence.encode()) == "it is ….".encode()) is in_bodies
+    assert in_text or keys.hide(sentence) == sentence
+    assert in_bodies or keys.hide_bytes(sentence.encode()) == sentence.encode()
 
 
-def test_what_was_sent_is_hidden_even_when_it_is_a_word() -> None:
+def test_sent_secret_is_hidden_even_when_it_is_a_word() -> None:
     keys = Keys({"DB_PASSWORD": "postgres"})
     keys.add("postgres")
     assert keys.hide_bytes(b"postgres") == "…".encode()
 
 
-def test_a_key_within_another_leaves_nothing_of_it() -> None:
+def test_key_within_another_leaves_no_rest() -> None:
     keys = Keys({"A_KEY": "abcd-1234", "B_KEY": "xx-abcd-1234-yy"})
     assert keys.hide("xx-abcd-1234-yy abcd-1234") == "… …"
 
 
-def test_nothing_shows_a_value() -> None:
+def test_repr_shows_no_value() -> None:
     keys = Keys({"A_KEY": KEY, "HOME": "somewhere"})
     url = read_url(f"https://me:{quote(KEY, safe='')}@host/v1", keys, where="it", example="http://host")
     for shown in (repr(keys), str(keys), f"{keys}", repr([keys]), repr(url), str(url)):
@@ -137,7 +135,7 @@ def test_nothing_shows_a_value() -> None:
 
 
 @given(st.text(min_size=8).filter(lambda text: text == text.strip()), st.text())
-def test_a_hidden_text_never_holds_the_key(secret: str, around: str) -> None:
+def test_hidden_text_never_contains_the_key(secret: str, around: str) -> None:
     keys = Keys()
     keys.add(secret)
     if "…" not in secret:
@@ -146,15 +144,15 @@ def test_a_hidden_text_never_holds_the_key(secret: str, around: str) -> None:
         assert secret.encode("utf-8", "backslashreplace") not in keys.hide_bytes(data)
 
 
-def test_the_secrets_of_an_address_are_taken_out_and_hidden_from_then_on() -> None:
+def test_secrets_of_an_address_are_hidden_from_then_on() -> None:
     keys = Keys()
     url = read_url("https://me:p%40ss-word-1@host:8443/v1/?token=abcd-1234&api-version=2024-10-21&x=1", keys, where="it", example="e")
     assert url.shown == "https://…@host:8443/v1?token=…&api-version=2024-10-21&x=…"
     assert url.address == "https://host:8443/v1?token=abcd-1234&api-version=2024-10-21&x=1"
     assert url.user == base64.b64encode(b"me:p@ss-word-1").decode()
     assert url.secret
-    said = f"{url.user} me:p@ss-word-1 p@ss-word-1 p%40ss-word-1 abcd-1234"
-    assert not any(part in keys.hide(said) for part in ("ss-word", "abcd", url.user.rstrip("=")))
+    sentence = f"{url.user} me:p@ss-word-1 p@ss-word-1 p%40ss-word-1 abcd-1234"
+    assert not any(part in keys.hide(sentence) for part in ("ss-word", "abcd", url.user.rstrip("=")))
     assert keys.hide("on 2024-10-21 me and x=1") == "on 2024-10-21 me and x=1"  # too short, or none
 
 
@@ -169,5 +167,5 @@ def test_the_secrets_of_an_address_are_taken_out_and_hidden_from_then_on() -> No
         ("gpt-4", "gpt-4"),
     ],
 )
-def test_a_message_about_an_address_shows_nothing_that_could_be_secret(text: str, shown: str) -> None:
-    assert masked(text, Keys()) == shown
+def test_masked_address_shows_nothing_that_could_be_secret(text: str, shown: str) -> None:
+    assert mask_address(text, Keys()) == shown

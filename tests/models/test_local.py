@@ -15,8 +15,8 @@ from callmark.errors import BadInput
 from callmark.models import local
 from callmark.models.keys import Keys
 from callmark.models.local import LocalModel
-from callmark.models.model import ModelError, ModelSettings, Question, Reply
-from callmark.types import Case, Message
+from callmark.models.model import ModelError, ModelSettings
+from callmark.types import Case, Message, Prediction
 from tests.rows import WEATHER
 
 installed = pytest.mark.skipif(
@@ -24,15 +24,15 @@ installed = pytest.mark.skipif(
 )
 
 
-def question(text: str) -> Question:
-    return Question(Case("c", (Message("user", text),), read_tools([WEATHER])))
+def case(text: str) -> Case:
+    return Case("c", (Message("user", text),), read_tools([WEATHER]))
 
 
 def model(**settings: Any) -> LocalModel:
     return LocalModel(ModelSettings(model="local:", concurrency=1, **settings), Keys())
 
 
-def test_where_it_is_not_installed_the_user_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packages_are_refused_with_the_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "find_spec", lambda name: None)
     with pytest.raises(BadInput, match="not installed") as refused:
         model()
@@ -40,61 +40,62 @@ def test_where_it_is_not_installed_the_user_is_told_what_to_do(monkeypatch: pyte
 
 
 @installed
-def test_it_makes_a_well_formed_call_and_says_what_is_too_long_for_it() -> None:
-    async def ask() -> tuple[Reply, str]:
+def test_local_model_calls_a_tool_and_reports_an_exceeded_context() -> None:
+    async def run() -> tuple[Prediction, str]:
         async with model(tool_choice="required") as entered:
-            reply = await entered.ask(question("What is the weather in Paris?"))
+            prediction = await entered.predict(case("What is the weather in Paris?"))
             with pytest.raises(ModelError) as refused:
-                await entered.ask(question("rain " * 9000))
-            return reply, str(refused.value)
+                await entered.predict(case("rain " * 9000))
+            return prediction, str(refused.value)
 
-    reply, refusal = asyncio.run(ask())
-    [made] = reply.calls
-    assert (made.name, made.malformed) == ("get_weather", "")
-    assert "city" in made.arguments
-    assert 0 < reply.output_tokens <= 256
-    assert reply.input_tokens > 0
-    assert "too long for the local model" in refusal
-    assert "8,192" in refusal
+    prediction, error_sentence = asyncio.run(run())
+    [call] = prediction.calls
+    assert prediction.usage is not None
+    assert (call.name, call.malformed) == ("get_weather", "")
+    assert "city" in call.arguments
+    assert 0 < prediction.usage.output_tokens <= 256
+    assert prediction.usage.input_tokens > 0
+    assert "too long for the local model" in error_sentence
+    assert "8,192" in error_sentence
 
 
 @installed
-def test_a_crash_is_no_reply_and_not_the_end() -> None:
-    async def ask() -> ModelError:
+def test_crash_of_the_local_model_is_a_fatal_model_error() -> None:
+    async def run() -> ModelError:
         async with model() as entered:
             assert entered._server is not None
             os.kill(entered._server.pid, signal.SIGKILL)
             with pytest.raises(ModelError) as refused:
-                await entered.ask(question("hi"))
+                await entered.predict(case("hi"))
             return refused.value
 
-    problem = asyncio.run(ask())
-    assert problem.hopeless
+    problem = asyncio.run(run())
+    assert problem.fatal
     assert "process ended" in str(problem)
 
 
 @installed
-def test_the_server_prints_only_its_address_and_ends_with_the_one_that_started_it() -> None:
+def test_local_server_prints_only_its_address_and_ends_with_its_parent() -> None:
     server = subprocess.Popen(
         [sys.executable, "-m", "callmark.models.local", "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert server.stdout is not None
     assert server.stdout.readline().startswith(b"http://127.0.0.1:")
-    said, complained = server.communicate(timeout=10)  # closes its standard input, as the end of its parent does
-    assert (said, complained, server.returncode) == (b"", b"", 0)
+    stdout, stderr = server.communicate(timeout=10)  # closes its standard input, as the end of its parent does
+    assert (stdout, stderr, server.returncode) == (b"", b"", 0)
 
 
 @installed
-def test_the_fingerprint_tells_questions_and_settings_apart_and_no_address() -> None:
-    prints = [model().fingerprint(question("a")), model().fingerprint(question("b")), model(temperature=0.5).fingerprint(question("a"))]
-    prints += [model(tools_in_prompt="free").fingerprint(question("a")), model(parse="json").fingerprint(question("a"))]
+def test_fingerprint_differs_by_case_and_settings_not_by_address() -> None:
+    prints = [model().fingerprint(case("a")), model().fingerprint(case("b")), model(temperature=0.5).fingerprint(case("a"))]
+    prints += [model(tools_in_prompt="free").fingerprint(case("a")), model(parse="json").fingerprint(case("a"))]
     assert len(set(prints)) == len(prints)
-    assert model().fingerprint(question("a")) == prints[0]
+    assert model().fingerprint(case("a")) == prints[0]
     assert not any(b"127.0.0.1" in each for each in prints)
 
 
 @installed
-def test_a_parameter_of_its_own_can_be_set_over_and_a_key_cannot() -> None:
-    assert b'"max_tokens":9' in model(params={"max_tokens": 9}).fingerprint(question("a"))
+def test_default_parameter_can_be_overridden_and_a_key_cannot_be_set() -> None:
+    assert b'"max_tokens":9' in model(params={"max_tokens": 9}).fingerprint(case("a"))
     with pytest.raises(BadInput):
         model(params={"api_key": "x"})

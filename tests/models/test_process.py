@@ -14,9 +14,9 @@ import pytest
 
 from callmark.errors import BadInput
 from callmark.models import process
-from callmark.models.model import ModelError, Question, Reply
+from callmark.models.model import ModelError
 from callmark.models.process import ProcessModel
-from callmark.types import Call, Case, Message, SourceRow, Tool
+from callmark.types import Call, Case, Message, Prediction, SourceRow, Tool, Usage
 
 Write = Callable[[str], str]
 Use = Callable[[ProcessModel], Awaitable[None]]
@@ -29,7 +29,7 @@ READ = "import json, os, sys, time\nquestions = (json.loads(line) for line in sy
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     """Writes a program and gives the command for it. A moment is short here."""
-    monkeypatch.setattr(process, "_MOMENT", MOMENT)
+    monkeypatch.setattr(process, "_EXIT_TIMEOUT", MOMENT)
 
     def write(code: str) -> str:
         path = tmp_path / f"agent{len(list(tmp_path.iterdir()))}.py"
@@ -41,7 +41,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
 
 @pytest.fixture
 def shorter(program: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "_MOMENT", SHORT)
+    monkeypatch.setattr(process, "_EXIT_TIMEOUT", SHORT)
 
 
 def use(command: str, what: Use, timeout: float = 20) -> None:
@@ -52,71 +52,71 @@ def use(command: str, what: Use, timeout: float = 20) -> None:
     asyncio.run(run())
 
 
-async def told(model: ProcessModel, case: str | Case, trial: int = 0) -> str:
+async def outcome_text(model: ProcessModel, case: str | Case, trial: int = 0) -> str:
     """The text of the reply, or why there is none."""
     try:
-        reply = await model.ask(Question(case if isinstance(case, Case) else Case(case), trial))
+        prediction = await model.predict(case if isinstance(case, Case) else Case(case), trial=trial)
     except ModelError as error:
-        return f"{'hopeless: ' if error.hopeless else ''}{error}"
-    return reply.text
+        return f"{'fatal: ' if error.fatal else ''}{error}"
+    return prediction.text
 
 
-def ask(command: str, *cases: str, timeout: float = 20) -> list[str]:
+def predict_together(command: str, *cases: str, timeout: float = 20) -> list[str]:
     """Asks for all of them at a time."""
-    found: list[str] = []
+    outcomes: list[str] = []
 
     async def what(model: ProcessModel) -> None:
-        found.extend(await asyncio.gather(*[told(model, case) for case in cases]))
+        outcomes.extend(await asyncio.gather(*[outcome_text(model, case) for case in cases]))
 
     use(command, what, timeout)
-    return found
+    return outcomes
 
 
 def one_by_one(command: str, *cases: str, timeout: float = 20) -> list[str]:
-    found: list[str] = []
+    outcomes: list[str] = []
 
     async def what(model: ProcessModel) -> None:
-        found.extend([await told(model, case) for case in cases])
+        outcomes.extend([await outcome_text(model, case) for case in cases])
 
     use(command, what, timeout)
-    return found
+    return outcomes
 
 
-def test_a_question_is_one_line_with_the_case_as_it_stood(program: Write) -> None:
+def test_request_is_one_line_with_the_case_unchanged(program: Write) -> None:
     command = program("for line in questions: say(id=line['id'], message={'role': 'assistant', 'content': json.dumps(line)})")
     raw = [b'{\r\n"role": "user",\n "content": "a\xe2\x80\xa8b", "own": 1}']
     messages = (Message("user", "a\u2028b"),)
     case = Case("c\u00e9 7", messages, (Tool("f"),), None, SourceRow(messages, texts=raw))
-    asked: list[dict[str, object]] = []
+    requests: list[dict[str, object]] = []
 
     async def what(model: ProcessModel) -> None:
-        asked.extend([json.loads(await told(model, case, trial)) for trial in (0, 2, 2)])
+        requests.extend([json.loads(await outcome_text(model, case, trial)) for trial in (0, 2, 2)])
 
     use(command, what)
-    assert asked[0]["messages"] == [{"role": "user", "content": "a\u2028b", "own": 1}]
-    assert asked[0]["tools"] == [{"type": "function", "function": {"name": "f", "description": "", "parameters": {}}}]
-    assert [line["trial"] for line in asked] == [0, 2, 2]
-    assert len({str(line["id"]) for line in asked}) == 3
-    assert all(str(line["id"]).startswith("c\u00e9 7") for line in asked)
+    assert requests[0]["messages"] == [{"role": "user", "content": "a\u2028b", "own": 1}]
+    assert requests[0]["tools"] == [{"type": "function", "function": {"name": "f", "description": "", "parameters": {}}}]
+    assert [line["trial"] for line in requests] == [0, 2, 2]
+    assert len({str(line["id"]) for line in requests}) == 3
+    assert all(str(line["id"]).startswith("c\u00e9 7") for line in requests)
 
 
 @pytest.mark.parametrize(
-    "answer, reply",
+    "answer, prediction",
     [
-        ("say(id=line['id'], tool_calls=[{'name': 'f', 'arguments': {'a': 1}}])", Reply((Call("f", {"a": 1}),))),
+        ("say(id=line['id'], tool_calls=[{'name': 'f', 'arguments': {'a': 1}}])", Prediction("a", 0, (Call("f", {"a": 1}),))),
         (
             "say(id='chatcmpl-9', object='chat.completion', usage={'prompt_tokens': 5, 'completion_tokens': 2},"
             " choices=[{'message': {'role': 'assistant', 'content': 'hi'}, 'finish_reason': 'stop'}])",
-            Reply((), "hi", "", "stop", 5, 2),
+            Prediction("a", 0, (), "hi", finish="stop", usage=Usage(0.0, 5, 2)),
         ),
-        ("print(); print(' '); say(text='hi')", Reply((), "hi")),
-        ("sys.stdout.write(json.dumps({'text': 'no end'})); sys.exit()", Reply((), "no end")),
+        ("print(); print(' '); say(text='hi')", Prediction("a", 0, (), "hi")),
+        ("sys.stdout.write(json.dumps({'text': 'no end'})); sys.exit()", Prediction("a", 0, (), "no end")),
     ],
     ids=["with its id", "with another's id", "after empty lines", "without the end of its line"],
 )
-def test_an_answer_is_read(program: Write, answer: str, reply: Reply) -> None:
+def test_output_line_is_read(program: Write, answer: str, prediction: Prediction) -> None:
     async def what(model: ProcessModel) -> None:
-        assert await model.ask(Question(Case("a"))) == reply
+        assert await model.predict(Case("a")) == prediction
 
     use(program(f"for line in questions:\n    {answer}\n"), what)
 
@@ -146,40 +146,40 @@ CASES = [str(number) for number in range(20)]
         "unasked for",
     ],
 )
-def test_every_answer_finds_its_question(program: Write, tmp_path: Path, code: str) -> None:
+def test_every_output_line_finds_its_request(program: Write, tmp_path: Path, code: str) -> None:
     begun = tmp_path / "begun"
     command = f"{program(code)} {begun}"
-    found: list[str] = []
+    outcomes: list[str] = []
 
     async def what(model: ProcessModel) -> None:
         if "nobody" in code:
             while not begun.exists():
                 await asyncio.sleep(0.01)
             await asyncio.sleep(0.1)
-        found.extend(await asyncio.gather(*[told(model, case) for case in CASES]))
+        outcomes.extend(await asyncio.gather(*[outcome_text(model, case) for case in CASES]))
 
     use(command, what)
-    assert found == CASES
+    assert outcomes == CASES
 
 
-def test_a_late_answer_is_not_taken_for_anothers(program: Write) -> None:
+def test_late_output_line_is_dropped(program: Write) -> None:
     async def run(named: str) -> list[str]:
         command = program(  # it answers the first question when it is asked the second
             "import itertools\nlines = next(questions), next(questions)\n"
             f"for line in itertools.chain(lines, questions): say({named}text=line['id'].split('#')[0])\n"
         )
         async with ProcessModel(command, timeout=0.4) as model:
-            return [await told(model, case) for case in ("slow", "a", "b", "c")]
+            return [await outcome_text(model, case) for case in ("slow", "a", "b", "c")]
 
     async def both() -> tuple[list[str], list[str]]:
         return await asyncio.gather(run("id=line['id'], "), run(""))  # by id, in order
 
-    for late, *others in asyncio.run(both()):
+    for late, *rest in asyncio.run(both()):
         assert "did not answer within 0.4 s" in late
-        assert others == ["a", "b", "c"]
+        assert rest == ["a", "b", "c"]
 
 
-def test_a_line_that_is_no_answer_fails_one_question(program: Write) -> None:
+def test_invalid_output_line_fails_one_request(program: Write) -> None:
     command = program(
         "for line in questions:\n    case = line['id'].split('#')[0]\n"
         "    if case == 'json': print('Loading \\x1b[31mmodel' + 'x' * 1000)\n"
@@ -196,47 +196,47 @@ def test_a_line_that_is_no_answer_fails_one_question(program: Write) -> None:
 
 
 @pytest.mark.parametrize("size", [3 << 20, 20 << 20])
-def test_a_line_without_end_is_not_kept(program: Write, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    if size < process.LONGEST_LINE:
-        monkeypatch.setattr(process, "LONGEST_LINE", 1 << 20)
+def test_endless_line_is_not_held_in_memory(program: Write, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    if size < process.MAX_LINE_BYTES:
+        monkeypatch.setattr(process, "MAX_LINE_BYTES", 1 << 20)
     command = program(
         "lines = [next(questions) for _ in range(3)]\n"
         f"sys.stdout.write('{{\"id\": ' + json.dumps(lines[1]['id']) + ', \"text\": \"' + 'x' * {size} + '\"}}\\n')\n"
         "for line in (lines[2], lines[0]): say(id=line['id'], text='ok')\n"
     )
-    first, second, third = ask(command, "a", "b", "c")
+    first, second, third = predict_together(command, "a", "b", "c")
     assert (first, third) == ("ok", "ok")
-    assert second.startswith(f'agent0.py wrote a line of more than {process.LONGEST_LINE >> 20} MB: \'{{"id": "b#2"')
+    assert second.startswith(f'agent0.py wrote a line of more than {process.MAX_LINE_BYTES >> 20} MB: \'{{"id": "b#2"')
     assert len(second) < 400
 
 
-def test_a_flood_on_standard_error_blocks_nothing(program: Write) -> None:
+def test_flood_on_standard_error_blocks_nothing(program: Write) -> None:
     command = program("for line in questions:\n    os.write(2, b'x' * (1 << 22))\n    say(text='ok')\n")
     assert one_by_one(command, "a", "b") == ["ok", "ok"]
 
 
 @pytest.mark.usefixtures("shorter")
-def test_a_flood_on_standard_output_is_not_piled_up(program: Write) -> None:
+def test_flood_on_standard_output_does_not_pile_up(program: Write) -> None:
     command = program("next(questions)\nwhile True: os.write(1, b'y\\n' * 30000)\n")
-    (said,) = ask(command, "a")
-    assert "wrote no answer but 'y'" in said
+    (sentence,) = predict_together(command, "a")
+    assert "wrote no answer but 'y'" in sentence
 
 
 @pytest.mark.usefixtures("shorter")
-def test_a_process_that_never_reads_times_out(program: Write) -> None:
+def test_process_that_never_reads_times_out(program: Write) -> None:
     big = Case("big", (Message("user", "x" * 500_000),))
-    found: list[str] = []
+    outcomes: list[str] = []
 
     async def what(model: ProcessModel) -> None:
-        found.extend(await asyncio.gather(*[told(model, big) for _ in range(3)]))
+        outcomes.extend(await asyncio.gather(*[outcome_text(model, big) for _ in range(3)]))
 
     use(program("time.sleep(60)"), what, timeout=0.1)
     expected = "agent0.py did not answer within 0.1 s: does it read standard input line by line, and flush what it writes?"
-    assert found == [expected] * 3
+    assert outcomes == [expected] * 3
 
 
 @pytest.mark.parametrize(
-    "ending, said",
+    "ending, sentence",
     [
         ("sys.exit(7)", "it ended with exit status 7"),
         ("sys.exit()", "it ended with exit status 0"),
@@ -246,45 +246,45 @@ def test_a_process_that_never_reads_times_out(program: Write) -> None:
         ("os.close(1); time.sleep(60)", "it closed its output"),
     ],
 )
-def test_a_process_that_ends_fails_what_is_open_and_is_started_anew(
-    program: Write, monkeypatch: pytest.MonkeyPatch, ending: str, said: str
+def test_process_that_ends_fails_open_requests_and_is_restarted(
+    program: Write, monkeypatch: pytest.MonkeyPatch, ending: str, sentence: str
 ) -> None:
     if "60" in ending:
-        monkeypatch.setattr(process, "_MOMENT", SHORT)
+        monkeypatch.setattr(process, "_EXIT_TIMEOUT", SHORT)
     command = program(  # it ends when it has read a number of questions more
         "for line in questions:\n"
         "    case = line['id'].split('#')[0]\n"
         f"    if case.isdecimal():\n        for _ in range(int(case)): next(questions)\n        {ending}\n"
         "    say(id=line['id'], text='ok')\n"
     )
-    found: list[str] = []
+    outcomes: list[str] = []
 
     async def what(model: ProcessModel) -> None:
-        found.append(await told(model, "a"))
-        found.extend(await asyncio.gather(*[told(model, case) for case in ("2", "b", "c")]))
-        found.extend([await told(model, case) for case in ("d", "0", "e")])
+        outcomes.append(await outcome_text(model, "a"))
+        outcomes.extend(await asyncio.gather(*[outcome_text(model, case) for case in ("2", "b", "c")]))
+        outcomes.extend([await outcome_text(model, case) for case in ("d", "0", "e")])
 
     use(command, what)
-    lost = f"agent0.py did not answer: {said}"
-    assert found == ["ok", lost, lost, lost, "ok", lost, "ok"]
+    lost = f"agent0.py did not answer: {sentence}"
+    assert outcomes == ["ok", lost, lost, lost, "ok", lost, "ok"]
 
 
-def test_a_process_that_never_answers_is_given_up(program: Write, tmp_path: Path) -> None:
+def test_process_that_never_responds_is_fatal(program: Write, tmp_path: Path) -> None:
     starts = tmp_path / "starts"
     command = program(f"open({str(starts)!r}, 'a').write('.')\nsys.exit('no such model')")
-    found: list[str] = []
+    outcomes: list[str] = []
 
     async def what(model: ProcessModel) -> None:
-        found.extend([await told(model, "a") for _ in range(8)])
+        outcomes.extend([await outcome_text(model, "a") for _ in range(8)])
 
     use(command, what)
     end = "it ended with exit status 1, its last words 'no such model'"
-    assert found[0] == f"agent0.py did not answer: {end}"
-    assert found[-1] == f"hopeless: agent0.py was started 3 times and never answered; the last time {end}"
+    assert outcomes[0] == f"agent0.py did not answer: {end}"
+    assert outcomes[-1] == f"fatal: agent0.py was started 3 times and never answered; the last time {end}"
     assert starts.read_text() == "..."
 
 
-def test_a_program_that_cannot_be_started_is_refused_on_entering(tmp_path: Path) -> None:
+def test_program_that_cannot_be_started_is_refused_on_entering(tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("no program")
     (tmp_path / "empty").write_text("")
     (tmp_path / "empty").chmod(0o755)
@@ -296,7 +296,7 @@ def test_a_program_that_cannot_be_started_is_refused_on_entering(tmp_path: Path)
         ("a\0b", "cannot be started: embedded null byte"),
     ):
         with pytest.raises(BadInput) as error:
-            ask(command)
+            predict_together(command)
         assert sentence in str(error.value)
         assert "sk-123" not in str(error.value)
 
@@ -312,15 +312,15 @@ def test_a_program_that_cannot_be_started_is_refused_on_entering(tmp_path: Path)
         ("cat", float("nan"), "the time-out of cmd: is nan seconds, more than 0 was expected"),
     ],
 )
-def test_a_command_that_cannot_work_is_refused_at_once(command: str, timeout: float, sentence: str) -> None:
+def test_invalid_command_is_refused_at_once(command: str, timeout: float, sentence: str) -> None:
     with pytest.raises(BadInput, match=sentence):
         ProcessModel(command, timeout=timeout)
 
 
-def test_the_label_names_the_program_and_none_of_its_arguments(program: Write) -> None:
+def test_label_names_the_program_and_none_of_its_arguments(program: Write) -> None:
     assert ProcessModel("/usr/bin/cat --key sk-123", timeout=1).label == "cmd-cat"
     model = ProcessModel(program("") + " --key sk-123", timeout=1)
-    assert (model.label, model.fingerprint(Question(Case("a")))) == ("cmd-agent0.py", None)
+    assert (model.label, model.fingerprint(Case("a"), 0)) == ("cmd-agent0.py", None)
 
 
 def alive(pid: int) -> bool:
@@ -349,54 +349,54 @@ def exists(pid: int) -> bool:
     ids=["that ends with its input", "that will not"],
 )
 @pytest.mark.usefixtures("shorter")
-def test_leaving_ends_the_process_and_its_children(program: Write, ending: str, least: float) -> None:
+def test_exiting_ends_the_process_and_its_children(program: Write, ending: str, least: float) -> None:
     command = program(
         "import subprocess\nchild = subprocess.Popen(['sleep', '60'])\n"
         f"for line in questions: say(text=f'{{os.getpid()}} {{child.pid}}')\n{ending}"
     )
-    found: list[str] = []
+    outcomes: list[str] = []
     left: list[float] = []
 
     async def run() -> None:
         async with ProcessModel(command, timeout=20) as model:
-            found.append(await told(model, "a"))
+            outcomes.append(await outcome_text(model, "a"))
             left.append(time.monotonic())
 
     asyncio.run(run())
     took = time.monotonic() - left[0]
-    assert [alive(int(pid)) for pid in found[0].split()] == [False, False]
+    assert [alive(int(pid)) for pid in outcomes[0].split()] == [False, False]
     assert least <= took < 10
     with pytest.raises(ChildProcessError):  # no zombie
-        os.waitpid(int(found[0].split()[0]), os.WNOHANG)
+        os.waitpid(int(outcomes[0].split()[0]), os.WNOHANG)
 
 
 @pytest.mark.usefixtures("shorter")
-def test_children_that_hold_its_output_end_with_it(program: Write) -> None:
+def test_children_that_hold_the_output_open_end_with_the_process(program: Write) -> None:
     command = program(
         "import subprocess\nchild = subprocess.Popen(['sleep', '60'])\nnext(questions)\n"
         "say(text=str(child.pid))\nfor _ in range(3): next(questions)\nos._exit(3)\n"
     )
 
     async def what(model: ProcessModel) -> None:
-        child = int(await told(model, "a"))
-        lost = await asyncio.gather(*[told(model, case) for case in ("b", "c", "d")])
+        child = int(await outcome_text(model, "a"))
+        lost = await asyncio.gather(*[outcome_text(model, case) for case in ("b", "c", "d")])
         assert lost == ["agent0.py did not answer: it ended with exit status 3"] * 3
         assert not alive(child)
-        assert int(await told(model, "e")) != child  # started anew
+        assert int(await outcome_text(model, "e")) != child  # started anew
 
     use(command, what)
 
 
-def test_it_leaves_nothing_behind_that_complains(program: Write) -> None:
+def test_process_model_causes_no_warnings_at_exit(program: Write) -> None:
     answering = program("for line in questions: say(id=line['id'], text='ok')")
     ending = program("next(questions)\nsys.exit(1)")
     hanging = program("time.sleep(60)")
     code = (
-        "import asyncio\nfrom callmark.models import process\nfrom callmark.models.model import ModelError, Question\n"
-        f"from callmark.models.process import ProcessModel\nfrom callmark.types import Case\nprocess._MOMENT = {SHORT}\n"
+        "import asyncio\nfrom callmark.models import process\nfrom callmark.models.model import ModelError\n"
+        f"from callmark.models.process import ProcessModel\nfrom callmark.types import Case\nprocess._EXIT_TIMEOUT = {SHORT}\n"
         "async def run(command):\n"
         "    async with ProcessModel(command, timeout=.2) as model:\n"
-        "        for error in await asyncio.gather(*[model.ask(Question(Case('a'))) for _ in range(5)], return_exceptions=True):\n"
+        "        for error in await asyncio.gather(*[model.predict(Case('a')) for _ in range(5)], return_exceptions=True):\n"
         "            assert not isinstance(error, Exception) or isinstance(error, ModelError), error\n"
         "async def cancelled(command):\n"
         "    task = asyncio.create_task(run(command))\n"
@@ -411,7 +411,7 @@ def test_it_leaves_nothing_behind_that_complains(program: Write) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_many_questions_are_in_flight_at_a_time(program: Write) -> None:
+def test_many_requests_are_open_at_a_time(program: Write) -> None:
     command = program(
         "import threading\n"
         "def answer(line):\n    time.sleep(.2)\n"
@@ -419,5 +419,5 @@ def test_many_questions_are_in_flight_at_a_time(program: Write) -> None:
         "for line in questions: threading.Thread(target=answer, args=(line,)).start()\n"
     )
     began = time.monotonic()
-    assert ask(command, *CASES) == CASES
+    assert predict_together(command, *CASES) == CASES
     assert time.monotonic() - began < 3

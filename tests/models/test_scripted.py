@@ -16,9 +16,9 @@ import callmark
 from callmark import grade
 from callmark.calls.schema import properties, required
 from callmark.errors import BadInput
-from callmark.models.model import ModelError, Question, Reply
+from callmark.models.model import ModelError
 from callmark.models.scripted import KINDS, RATES, ScriptedModel
-from callmark.types import Call, Case, Fault, FaultKind, Message, Tool
+from callmark.types import Call, Case, Fault, FaultKind, Message, Prediction, Tool
 
 TRIALS = 12
 SIGMAS = 4
@@ -39,11 +39,11 @@ TOOLS = (
 
 def order(number: int) -> Case:
     """A case in which every fault can be made, with other orders and addresses in the talk."""
-    said = f"Order #W{1000000 + number}, not #W{2000000 + number}; write to a{number}@x.example or b{number}@y.example"
+    text = f"Order #W{1000000 + number}, not #W{2000000 + number}; write to a{number}@x.example or b{number}@y.example"
     calls: tuple[Call, ...] = (Call("get_order", {"order_id": f"#W{1000000 + number}", "count": 3}),)
     if number % 3 == 0:
         calls = (Call("find_user", {"email": f"a{number}@x.example"}), *calls)
-    return Case(f"o{number}", (Message("user", said),), TOOLS, expected=calls)
+    return Case(f"o{number}", (Message("user", text),), TOOLS, expected=calls)
 
 
 def thanks(number: int) -> Case:
@@ -52,11 +52,12 @@ def thanks(number: int) -> Case:
 
 @cache
 def hotel() -> tuple[Case, ...]:
-    path = Path(callmark.__file__).parent / "demo" / "hotel.jsonl"
+    path = Path(callmark.__file__).parent / "worlds" / "hotel" / "hotel.jsonl"
     points = callmark.expand(callmark.load(path), abstain=True)
     return tuple(case for case in points if not any(call.malformed for call in case.expected))
 
 
+Request = tuple[Case, int]
 SETS = {"made": tuple([order(n) for n in range(170)] + [thanks(n) for n in range(80)]), "hotel": None}
 
 
@@ -64,29 +65,29 @@ def cases(name: str) -> Sequence[Case]:
     return SETS[name] or hotel()
 
 
-def replies(kind: str, questions: Sequence[Question], seed: int = 0) -> list[Reply]:
-    async def run() -> list[Reply]:
+def predictions(kind: str, requests_of: Sequence[Request], seed: int = 0) -> list[Prediction]:
+    async def run() -> list[Prediction]:
         async with ScriptedModel(kind, seed=seed) as model:
-            return [await model.ask(question) for question in questions]
+            return [await model.predict(case, trial=trial) for case, trial in requests_of]
 
     return asyncio.run(run())
 
 
-def questions(name: str, trials: int = TRIALS) -> list[Question]:
-    return [Question(case, trial) for trial in range(trials) for case in cases(name)]
+def requests_of(name: str, trials: int = TRIALS) -> list[Request]:
+    return [(case, trial) for trial in range(trials) for case in cases(name)]
 
 
-def found(case: Case, calls: Sequence[Call]) -> list[Fault]:
+def faults_of(case: Case, calls: Sequence[Call]) -> list[Fault]:
     return grade(list(case.expected), list(calls), tools=case.tools, messages=case.messages).faults
 
 
 def needs(case: Case) -> list[tuple[Call, frozenset[str], dict[str, Any]]]:
     """Each expected call, the parameters it must have and those it may have."""
-    schemas = {one.name: one.parameters for one in case.tools}
+    schemas = {item.name: item.parameters for item in case.tools}
     return [(call, required(schemas.get(call.name, {})), properties(schemas.get(call.name, {}))) for call in case.expected]
 
 
-def can_be_made(fault: FaultKind, case: Case) -> bool:
+def can_occur(fault: FaultKind, case: Case) -> bool:
     match fault:
         case "unexpected_call":
             return not case.expected
@@ -102,72 +103,76 @@ def can_be_made(fault: FaultKind, case: Case) -> bool:
 
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_fault_is_made_at_its_rate_and_no_other_is(kind: str, name: str) -> None:
-    asked = questions(name)
-    assert len(asked) >= 2000
-    made: Counter[str] = Counter()
+def test_each_fault_occurs_at_its_rate_and_no_other(kind: str, name: str) -> None:
+    requests = requests_of(name)
+    assert len(requests) >= 2000
+    fault_counts: Counter[str] = Counter()
     possible: Counter[str] = Counter()
-    rates = next(RATES[one] for one in KINDS if one == kind)
-    for question, reply in zip(asked, replies(kind, asked), strict=True):
-        faults = {fault.kind for fault in found(question.case, reply.calls)}
+    rates = next(RATES[item] for item in KINDS if item == kind)
+    for (case, _), prediction in zip(requests, predictions(kind, requests), strict=True):
+        faults = {fault.kind for fault in faults_of(case, prediction.calls)}
         assert len(faults) <= 1
-        made.update(faults)
-        possible.update([fault for fault in rates if can_be_made(fault, question.case)])
-    assert made.keys() == rates.keys()
+        fault_counts.update(faults)
+        possible.update([fault for fault in rates if can_occur(fault, case)])
+    assert fault_counts.keys() == rates.keys()
     for fault, rate in rates.items():
         count = possible[fault]
-        assert abs(made[fault] - rate * count) <= SIGMAS * sqrt(count * rate * (1 - rate)), (fault, made[fault], rate * count)
+        assert abs(fault_counts[fault] - rate * count) <= SIGMAS * sqrt(count * rate * (1 - rate)), (
+            fault,
+            fault_counts[fault],
+            rate * count,
+        )
 
 
-def test_wrong_values_are_invented_or_taken_from_elsewhere_half_and_half() -> None:
-    asked = [question for question in questions("made", 40) if question.case.expected]
+def test_wrong_values_are_half_hallucinated_half_copied() -> None:
+    requests = [request for request in requests_of("made", 40) if request[0].expected]
     origins: Counter[str | None] = Counter()
-    for question, reply in zip(asked, replies("hasty", asked), strict=True):
-        for fault in found(question.case, reply.calls):
+    for (case, _), prediction in zip(requests, predictions("hasty", requests), strict=True):
+        for fault in faults_of(case, prediction.calls):
             if fault.kind == "wrong_value":
                 origins[fault.origin] += 1
                 if fault.origin == "elsewhere":
-                    assert str(fault.actual)[:2] in ("#W", f"b{question.case.id[1:2]}")
+                    assert str(fault.actual)[:2] in ("#W", f"b{case.id[1:2]}")
     total = origins.total()
     assert total > 500
     assert abs(origins["elsewhere"] - total / 2) < SIGMAS * sqrt(total) / 2
     assert origins["hallucinated"] + origins["elsewhere"] == total
 
 
-def test_the_same_seed_gives_the_same_answers_in_any_order_and_another_seed_others() -> None:
-    asked = questions("made", 3)
+def test_same_seed_gives_same_predictions_in_any_order() -> None:
+    requests = requests_of("made", 3)
     for kind in KINDS:
-        first = replies(kind, asked)
-        assert replies(kind, asked[::-1])[::-1] == first
-        other = replies(kind, asked, seed=1)
-        assert ([one.calls for one in other] == [one.calls for one in first]) is (kind == "perfect")
-    assert replies("hasty", asked[:250]) != replies("hasty", asked[250:500])  # another trial
+        first = predictions(kind, requests)
+        assert predictions(kind, requests[::-1])[::-1] == first
+        other = predictions(kind, requests, seed=1)
+        assert ([item.calls for item in other] == [item.calls for item in first]) is (kind == "perfect")
+    assert predictions("hasty", requests[:250]) != predictions("hasty", requests[250:500])  # another trial
 
 
-def test_no_tokens_are_made_up_and_something_is_said() -> None:
-    asked = questions("made", 2)
+def test_prediction_has_text_and_no_token_counts() -> None:
+    requests = requests_of("made", 2)
     for kind in KINDS:
-        for reply in replies(kind, asked):
-            assert (reply.input_tokens, reply.output_tokens, reply.finish) == (0, 0, "")
-            assert reply.calls or reply.text
+        for prediction in predictions(kind, requests):
+            assert (prediction.usage, prediction.finish) == (None, "")
+            assert prediction.calls or prediction.text
 
 
 @pytest.mark.parametrize(
-    "wanted",
+    "expected_value",
     [{"$not": {"$one_of": [0, "none of these", "", True, None, [], {}, "late"]}}, {"$regex": r"\pN{3}"}, {"$glob": "TKT-*"}],
     ids=["what the schema lists", "what stands in the talk", "what can be made"],
 )
-def test_a_perfect_answer_fulfils_a_matcher(wanted: Any) -> None:
-    case = Case("c", (Message("user", "The number is 123."),), TOOLS, expected=(Call("cancel", {"reason": wanted}),))
-    (reply,) = replies("perfect", [Question(case)])
-    assert grade(list(case.expected), list(reply.calls), tools=case.tools).metrics["call.score"] == 1.0
+def test_perfect_prediction_satisfies_a_matcher(expected_value: Any) -> None:
+    case = Case("c", (Message("user", "The number is 123."),), TOOLS, expected=(Call("cancel", {"reason": expected_value}),))
+    (prediction,) = predictions("perfect", [(case, 0)])
+    assert grade(list(case.expected), list(prediction.calls), tools=case.tools).metrics["call.score"] == 1.0
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("call", [Call("cancel", {"reason": {"$not": {"$any": True}}}), Call("cancel", {}, None, "cut off", "{")], ids=repr)
-def test_what_nothing_can_fulfil_has_no_reply(kind: str, call: Call) -> None:
+def test_unsatisfiable_case_raises_model_error(kind: str, call: Call) -> None:
     with pytest.raises(ModelError, match="fulfil"):
-        replies(kind, [Question(Case("c", (), TOOLS, expected=(call,)))])
+        predictions(kind, [(Case("c", (), TOOLS, expected=(call,)), 0)])
 
 
 ALTERNATIVE = Case("a", (), TOOLS, expected=(Call("cancel", {"reason": "late"}),), alternatives=((Call("cancel", {"reason": "broken"}),),))
@@ -189,21 +194,21 @@ ALTERNATIVE = Case("a", (), TOOLS, expected=(Call("cancel", {"reason": "late"}),
         ),
     ],
 )
-def test_a_fault_that_cannot_be_made_is_not_made(case: Case, fault: FaultKind) -> None:
+def test_fault_that_cannot_occur_does_not(case: Case, fault: FaultKind) -> None:
     kinds = [kind for kind in KINDS if fault in RATES[kind]]
     assert kinds
     for kind in kinds:
-        asked = [Question(case, trial) for trial in range(150)]
-        named = {one.kind for reply in replies(kind, asked) for one in found(case, reply.calls)}
+        requests = [(case, trial) for trial in range(150)]
+        named = {item.kind for prediction in predictions(kind, requests) for item in faults_of(case, prediction.calls)}
         assert fault not in named
         assert named <= RATES[kind].keys()
 
 
-def test_an_alternative_is_no_fault() -> None:
-    asked = [Question(ALTERNATIVE, trial) for trial in range(300)]
-    for reply in replies("hasty", asked):
-        graded = grade(list(ALTERNATIVE.expected), list(reply.calls), tools=TOOLS, alternatives=[list(ALTERNATIVE.alternatives[0])])
-        assert reply.calls == ALTERNATIVE.expected or len(graded.faults) == 1
+def test_alternative_is_no_fault() -> None:
+    requests = [(ALTERNATIVE, trial) for trial in range(300)]
+    for prediction in predictions("hasty", requests):
+        graded = grade(list(ALTERNATIVE.expected), list(prediction.calls), tools=TOOLS, alternatives=[list(ALTERNATIVE.alternatives[0])])
+        assert prediction.calls == ALTERNATIVE.expected or len(graded.faults) == 1
 
 
 values = st.recursive(
@@ -218,7 +223,7 @@ values = st.recursive(
 expected_calls = st.lists(
     st.builds(
         Call,
-        st.sampled_from([one.name for one in TOOLS]),
+        st.sampled_from([item.name for item in TOOLS]),
         st.dictionaries(st.sampled_from(["order_id", "count", "email", "reason"]), values),
     ),
     max_size=3,
@@ -227,31 +232,29 @@ expected_calls = st.lists(
 
 @pytest.mark.laws
 @given(expected_calls, st.sampled_from(KINDS), st.integers(0, 50), st.text(max_size=5))
-def test_whatever_is_expected_an_answer_has_one_fault_at_most_and_of_a_promised_kind(
-    calls: list[Call], kind: str, trial: int, name: str
-) -> None:
+def test_prediction_has_at_most_one_fault_of_a_declared_kind(calls: list[Call], kind: str, trial: int, name: str) -> None:
     case = Case(name, (Message("user", "x"),), TOOLS, expected=tuple(calls))
-    (reply,) = replies(kind, [Question(case, trial)])
-    named = {fault.kind for fault in found(case, reply.calls)}
+    (prediction,) = predictions(kind, [(case, trial)])
+    named = {fault.kind for fault in faults_of(case, prediction.calls)}
     assert len(named) <= 1
-    assert named <= {fault for one in KINDS if one == kind for fault in RATES[one]}
+    assert named <= {fault for item in KINDS if item == kind for fault in RATES[item]}
 
 
-def test_an_unknown_kind_is_told_the_nearest() -> None:
+def test_unknown_kind_suggests_the_nearest() -> None:
     with pytest.raises(BadInput, match="there is no scripted model called 'hastly'. Did you mean hasty?") as error:
         ScriptedModel("hastly")
     assert error.value.hint == "They are perfect, hasty, forgetful, chatty."
 
 
-def test_every_promised_fault_is_one_that_grades_name() -> None:
+def test_every_declared_fault_is_a_fault_kind() -> None:
     for kind in KINDS:
         model = ScriptedModel(kind)
-        assert (model.label, model.fingerprint(Question(Case("a")))) == (f"scripted-{kind}", None)
+        assert (model.label, model.fingerprint(Case("a"), 0)) == (f"scripted-{kind}", None)
         assert RATES[kind].keys() <= set(get_args(FaultKind))
         assert sum(RATES[kind].values()) <= 1
 
 
-def test_others_get_their_turn() -> None:
+def test_other_tasks_get_a_chance_to_run() -> None:
     async def run() -> int:
         turns = 0
 
@@ -264,7 +267,7 @@ def test_others_get_their_turn() -> None:
         task = asyncio.create_task(other())
         model = ScriptedModel("perfect")
         for _ in range(1000):
-            await model.ask(Question(thanks(1)))
+            await model.predict(thanks(1))
         task.cancel()
         return turns
 

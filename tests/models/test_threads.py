@@ -1,4 +1,4 @@
-"""Threads for code that is not ours: used again, never waited for, and gone in the end."""
+"""DaemonThreads for code that is not ours: used again, never waited for, and gone in the end."""
 
 import asyncio
 import threading
@@ -7,12 +7,12 @@ from typing import NoReturn
 import pytest
 
 from callmark.models import threads
-from callmark.models.threads import LoopThread, Outcome, Threads
+from callmark.models.threads import DaemonThreads, LoopThread, Outcome
 
 
 @pytest.fixture(autouse=True)
 def _short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "_PATIENCE", 0.2)
+    monkeypatch.setattr(threads, "_STOP_TIMEOUT", 0.2)
 
 
 def leave() -> NoReturn:
@@ -23,11 +23,11 @@ async def leave_later() -> NoReturn:
     raise SystemExit(3)
 
 
-def test_threads_are_used_again_and_end() -> None:
+def test_threads_are_reused_and_end() -> None:
     async def run() -> set[threading.Thread]:
-        calling = Threads()
+        calling = DaemonThreads()
         seen = {(await calling.call(threading.current_thread))[0] for _ in range(50)}
-        calling.end()
+        calling.stop()
         return seen
 
     (thread,) = asyncio.run(run())
@@ -35,15 +35,15 @@ def test_threads_are_used_again_and_end() -> None:
     assert not thread.is_alive()
 
 
-def test_there_are_as_many_threads_as_calls_at_a_time() -> None:
+def test_as_many_threads_as_concurrent_calls() -> None:
     together = threading.Barrier(5)  # passed by five at a time only
 
     async def run() -> list[Outcome]:
-        calling = Threads()
+        calling = DaemonThreads()
         try:
             return await asyncio.gather(*[calling.call(lambda: together.wait(5) >= 0) for _ in range(5)])
         finally:
-            calling.end()
+            calling.stop()
 
     assert asyncio.run(run()) == [(True, None)] * 5
 
@@ -63,11 +63,11 @@ class Hanging:
         self()
 
 
-def test_a_call_that_was_given_up_hangs_until_it_comes_back() -> None:
+def test_canceled_call_counts_as_hanging_until_it_returns() -> None:
     hanging = Hanging()
 
     async def run() -> None:
-        calling = Threads()
+        calling = DaemonThreads()
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(calling.call(hanging), 0.05)
         assert calling.hanging == 1
@@ -78,19 +78,19 @@ def test_a_call_that_was_given_up_hangs_until_it_comes_back() -> None:
                 break
             await asyncio.sleep(0.01)
         assert calling.hanging == 0
-        calling.end()
+        calling.stop()
 
     asyncio.run(run())
 
 
-def test_a_call_that_comes_back_when_nobody_is_there_any_more_ends_its_thread() -> None:
+def test_call_that_returns_after_the_loop_closed_ends_its_thread() -> None:
     hanging = Hanging()
 
     async def run() -> None:
-        calling = Threads()
+        calling = DaemonThreads()
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(calling.call(hanging), 0.2)
-        calling.end()
+        calling.stop()
 
     asyncio.run(run())
     assert hanging.thread is not threading.current_thread()
@@ -100,19 +100,19 @@ def test_a_call_that_comes_back_when_nobody_is_there_any_more_ends_its_thread() 
     assert not hanging.thread.is_alive()
 
 
-def test_what_is_raised_comes_back_as_a_value() -> None:
+def test_raised_exception_is_returned_as_a_value() -> None:
     async def run() -> list[Outcome]:
-        calling, loop = Threads(), LoopThread()
+        calling, loop = DaemonThreads(), LoopThread()
         try:
             return [await calling.call(leave), await loop.call(leave_later)]
         finally:
-            calling.end()
-            await loop.end()
+            calling.stop()
+            await loop.stop()
 
     assert [(value, type(error)) for value, error in asyncio.run(run())] == [(None, SystemExit)] * 2
 
 
-def test_a_loop_ends_with_what_is_left_in_it() -> None:
+def test_stopping_a_loop_cancels_its_tasks() -> None:
     left: list[str] = []
 
     async def forever() -> None:
@@ -130,21 +130,21 @@ def test_a_loop_ends_with_what_is_left_in_it() -> None:
         loop = LoopThread()
         assert await loop.call(begin) == ("Task", None)
         assert loop.is_running
-        await loop.end()
+        await loop.stop()
         return loop
 
     assert not asyncio.run(run()).is_running
     assert left == ["cancelled"]
 
 
-def test_a_loop_that_is_blocked_is_not_waited_for() -> None:
+def test_blocked_loop_is_not_waited_for() -> None:
     hanging = Hanging()
 
     async def run() -> LoopThread:
         loop = LoopThread()
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(loop.call(hanging.later), 0.2)
-        await loop.end()
+        await loop.stop()
         return loop
 
     loop = asyncio.run(run())

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from callmark.analysis.trials import Consistency, trials
-from callmark.grading.grader import GradeRecord
+from callmark.grading.record import GradeRecord
 from tests.real.test_recorded import DATA
 
 AIRLINE = DATA / "airline" / "gpt-4o-first-12-tasks.json"

@@ -13,10 +13,10 @@ pytestmark = pytest.mark.skipif(not RETAIL.exists(), reason=f"no real data in {D
 
 
 @pytest.mark.parametrize("dialect", ["openai", "sharegpt", "anthropic", "deepfabric"])
-def test_the_retail_file_comes_back_whole(cli: Cli, tmp_path: Path, dialect: str) -> None:
+def test_the_retail_file_comes_back_whole(cli: Cli, tmp_path: Path, format_name: str) -> None:
     there, back = tmp_path / "there.jsonl.zst", tmp_path / "back.jsonl"
-    told = json.loads(cli("convert", RETAIL, "-o", there, "--to", dialect, "--json").out)
-    assert (told["written"], told["calls"], told["results"], told["made_up_ids"], told["left_out"]) == (55, 223, 168, 0, {})
+    told = json.loads(cli("convert", RETAIL, "-o", there, "--to", format_name, "--json").out)
+    assert (told["written"], told["calls"], told["results"], told["generated_ids"], told["left_out"]) == (55, 223, 168, 0, {})
     assert json.loads(cli("convert", there, "-o", back, "--to", "openai", "--json").out)["calls"] == 223
     stood = list(callmark.load(RETAIL))
     for path in (there, back):

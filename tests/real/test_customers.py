@@ -4,7 +4,7 @@ import pytest
 
 import callmark
 from tests.real.test_recorded import DATA, RETAIL
-from tests.worlds.retail.test_customer import NUMBER, REAL, conversations, four_grams_a_word, turns
+from tests.worlds.retail.test_simulated_user import NUMBER, REAL, conversations, four_grams_a_word, turns
 
 pytestmark = pytest.mark.skipif(not RETAIL.exists(), reason=f"no real data in {DATA}: set CALLMARK_REAL_DATA")
 

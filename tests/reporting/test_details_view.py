@@ -2,26 +2,27 @@
 
 from io import StringIO
 
-from callmark.analysis.summary import summarise
-from callmark.grading.evaluator import Settings
-from callmark.grading.grader import Grader, GradeRecord
+from callmark.grading.grader import Grader
+from callmark.grading.record import GradeRecord
+from callmark.grading.settings import GradingSettings
 from callmark.reporting.details_view import show_details
-from callmark.reporting.terminal import console
+from callmark.reporting.terminal import make_console
 from callmark.types import Call, Case, Prediction, Source
 from tests.rows import made
+from tests.summaries import summarize
 
 
 def shown(grades: list[GradeRecord], headline: str = "call.score") -> str:
-    details = summarise(grades).details
+    details = summarize(grades).details
     assert details is not None
     stream = StringIO()
-    show_details(console(stream), details, headline=headline)
+    show_details(make_console(stream), details, headline=headline)
     return "\n".join(" ".join(line.split()) for line in stream.getvalue().splitlines())
 
 
 def graded(*attempts: tuple[list[Call], list[Call]], scenario_type: str = "", trials: int = 1) -> list[GradeRecord]:
     """The grades of these attempts, each expected and made, so often."""
-    grader = Grader(Settings())
+    grader = Grader(GradingSettings())
     found = []
     for index, (expected, actual) in enumerate(attempts):
         case = Case(f"c{index}", expected=tuple(expected), source=Source("talk", 2 * index), scenario_type=scenario_type)

@@ -7,14 +7,14 @@ import pytest
 import xmlschema
 from junitparser import Failure, JUnitXml, TestCase, TestSuite
 
-from callmark.analysis.gate import Verdict
+from callmark.analysis.gate import GateCheck
 from callmark.reporting.junit import junit, markdown
 
 SCHEMA = xmlschema.XMLSchema(Path(__file__).parents[1] / "junit.xsd")
 VERDICTS = [
-    Verdict("min", "call.score", False, ".784 < .8"),
-    Verdict("max_drop", "call.score", True, ".784, was .742"),
-    Verdict("max_errors", "errors", True, "0, at most 0"),
+    GateCheck("min", "call.score", False, ".784 < .8"),
+    GateCheck("max_drop", "call.score", True, ".784, was .742"),
+    GateCheck("max_errors", "errors", True, "0, at most 0"),
 ]
 HOSTILE = [
     '"><testcase name="x"/>',
@@ -66,7 +66,7 @@ def test_the_schema_refuses_what_is_no_report(text: str) -> None:
 @pytest.mark.parametrize("hostile", HOSTILE, ids=ascii)
 @pytest.mark.parametrize("met", [True, False])
 def test_whatever_a_run_is_called_the_report_stays_one(hostile: str, met: bool) -> None:
-    text = junit(hostile, [Verdict("min", hostile, met, hostile)])
+    text = junit(hostile, [GateCheck("min", hostile, met, hostile)])
     SCHEMA.validate(text)
     root = ElementTree.fromstring(text.encode())
     assert [element.tag for element in root.iter()] == ["testsuites", "testsuite", "testcase", "system-out" if met else "failure"]
@@ -77,7 +77,7 @@ def test_whatever_a_run_is_called_the_report_stays_one(hostile: str, met: bool) 
 
 
 def test_what_xml_cannot_hold_is_written_out() -> None:
-    (case,) = cases(junit("x", [Verdict("min", "\x00\x1b\ud800\uffff", True, "")]))
+    (case,) = cases(junit("x", [GateCheck("min", "\x00\x1b\ud800\uffff", True, "")]))
     assert case.name == r"min \u0000\u001b\ud800\uffff"
 
 
@@ -91,7 +91,7 @@ def test_the_summary_is_a_heading_and_a_table() -> None:
 
 @pytest.mark.parametrize("hostile", HOSTILE, ids=ascii)
 def test_whatever_a_run_is_called_the_summary_has_its_lines_and_columns(hostile: str) -> None:
-    lines = markdown(hostile, [Verdict("min", hostile, True, hostile)]).encode().decode().split("\n")
+    lines = markdown(hostile, [GateCheck("min", hostile, True, hostile)]).encode().decode().split("\n")
     assert len(lines) == 8
     assert lines[6].replace("\\\\", "").replace("\\|", "").count("|") == 4
     for letter in "<[`*":

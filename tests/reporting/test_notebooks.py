@@ -11,10 +11,11 @@ from typing import Any
 import nbformat
 import pytest
 
-from callmark.grading.evaluator import Settings
-from callmark.grading.grader import Grader, GradeRecord
-from callmark.reporting.notebooks.executing import execute
-from callmark.reporting.notebooks.writing import NOTEBOOKS, write_notebooks
+from callmark.grading.grader import Grader
+from callmark.grading.record import GradeRecord
+from callmark.grading.settings import GradingSettings
+from callmark.reporting.notebooks.execute import execute
+from callmark.reporting.notebooks.write import NOTEBOOKS, write_notebooks
 from callmark.runs.run import Run
 from callmark.runs.store import RunFolder
 from callmark.types import Call, Case, Fault, Message, Note, Prediction, Source, Tool, Usage
@@ -41,7 +42,7 @@ ANSWERS: dict[str, tuple[Call, ...]] = {
 
 def graded(cases: Sequence[Case], evaluators: tuple[str, ...]) -> tuple[list[GradeRecord], Grader]:
     """Two trials of each case, the second of them right; and one case that is an error."""
-    grader = Grader(Settings(evaluators=evaluators))
+    grader = Grader(GradingSettings(evaluators=evaluators))
     tried = [
         [Prediction(case.id, trial, calls=calls, usage=Usage(0.5, 100, 10)) for trial, calls in enumerate((ANSWERS[case.id], RIGHT))]
         for case in cases
@@ -57,7 +58,7 @@ def decision_points(folder: Path) -> Path:
     ]
     evaluators = ("call", "schema", "process")
     grades, grader = graded(cases, evaluators)
-    return make_run(folder, grades, metrics=grader.metrics, settings=Settings(evaluators=evaluators))
+    return make_run(folder, grades, metrics=grader.metrics, settings=GradingSettings(evaluators=evaluators))
 
 
 def scenarios(folder: Path) -> Path:
@@ -66,12 +67,12 @@ def scenarios(folder: Path) -> Path:
         for number, name in enumerate(ANSWERS)
     ]
     grades, grader = graded(cases, ("process",))
-    return of_scenarios(make_run(folder, grades, metrics=grader.metrics, settings=Settings(evaluators=("process",))))
+    return of_scenarios(make_run(folder, grades, metrics=grader.metrics, settings=GradingSettings(evaluators=("process",))))
 
 
 def of_scenarios(folder: Path) -> Path:
     info = RunFolder(folder).read()
-    info.dataset.what = "scenarios"
+    info.dataset.kind = "scenarios"
     RunFolder(folder).write(info)
     return folder
 
@@ -245,7 +246,7 @@ def hostile_run(folder: Path) -> Path:
                 f"{named} {number}",
                 metrics=dict.fromkeys(metrics, number / 10),
                 expected=(text, text),
-                made=(f"{text}2", text, text),
+                actual=(f"{text}2", text, text),
                 pairs=((1, 1, False),),
                 faults=faults,
                 notes=(Note("policy_violation", text), Note("state_difference", text)),
@@ -256,7 +257,7 @@ def hostile_run(folder: Path) -> Path:
             ),
             GradeRecord(f"{named} failed", error=named),
         ]
-    return make_run(folder, grades, name=HOSTILE[0], metrics=metrics, settings=Settings(evaluators=("process",), ignore=()))
+    return make_run(folder, grades, name=HOSTILE[0], metrics=metrics, settings=GradingSettings(evaluators=("process",), ignore=()))
 
 
 @pytest.mark.parametrize("made", [of_scenarios, lambda folder: folder], ids=["scenarios", "decision points"])

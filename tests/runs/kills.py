@@ -12,18 +12,21 @@ import urllib.request
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from callmark.grading.evaluator import Settings
+from callmark.grading.settings import GradingSettings
 from callmark.models.keys import Keys
 from callmark.models.model import ModelSettings
-from callmark.runs.source import Cases
-from callmark.runs.worker import Budget
+from callmark.runs.run_model import open_run_model
+from callmark.runs.run_models import run_sync
+from callmark.runs.runner import Runner
+from callmark.runs.selection import CaseSelection
 from callmark.runs.store import GRADES, PREDICTIONS, RUN, SUMMARY
-from callmark.runs.runner import ModelRuns, contender
+from callmark.runs.worker import Budget
 
 ROOT = Path(__file__).parents[2]
 _MARK = "nobody's question"
@@ -187,7 +190,7 @@ def differences(folder: Path, undisturbed: Path) -> list[str]:
     if _lines(folder / GRADES) != _lines(undisturbed / GRADES):
         found.append(f"{GRADES} differs")
     ours, theirs = (json.loads((each / RUN).read_bytes()) for each in (folder, undisturbed))
-    other = [key for key in sorted((ours.keys() | theirs.keys()) - {"name", "made"}) if ours.get(key) != theirs.get(key)]
+    other = [key for key in sorted((ours.keys() | theirs.keys()) - {"name", "created"}) if ours.get(key) != theirs.get(key)]
     return found + [f"{key} of {RUN} is {ours.get(key)!r}, undisturbed {theirs.get(key)!r}" for key in other]
 
 
@@ -220,17 +223,17 @@ def torn_everywhere(cases: Path, model: str, folder: Path, server: Served, *, st
             (folder / name).write_bytes((kept / name).read_bytes())
         (folder / PREDICTIONS).write_bytes(whole[:cut])
         mark = server.mark()
-        runs = ModelRuns(
-            Cases(str(cases)),
-            [contender(None, ModelSettings(model=model), Keys())],
-            Settings(),
+        runner = Runner(
+            CaseSelection(str(cases)),
+            [open_run_model(None, ModelSettings(model=model), Keys())],
+            GradingSettings(),
             Keys(),
             out=str(folder.parent),
             name=folder.name,
             resume=True,
         )
-        runs.ask(cache=None, budget=Budget())
-        runs.grade()
+        run_sync(partial(runner.predict, cache=None, budget=Budget()))
+        runner.grade()
         again = server.asked(mark, server.mark()).total()
         wanted = 0 if cut >= len(whole) - 1 else 1
         found = differences(folder, kept) + ([] if again == wanted else [f"{again} asked for again, {wanted} expected"])

@@ -10,7 +10,9 @@ import pytest
 import callmark
 from callmark.errors import BadInput
 from callmark.formats.predictions import Predictions
+from callmark.models.keys import Keys
 from callmark.models.model import ModelSettings
+from callmark.models.specs import read_spec
 from callmark.runs.batch import batch_lines
 from callmark.types import Case, Message
 from tests.rows import WEATHER, assistant, call, row, user, write_rows
@@ -47,14 +49,14 @@ def expired(line: bytes) -> dict[str, Any]:
     ("spec", "url"),
     [
         ("openai:gpt", "/v1/chat/completions"),
-        ("", "/v1/chat/completions"),
         ("azure:gpt", "/chat/completions"),
         ("Azure:gpt", "/chat/completions"),
     ],
 )
 def test_every_case_is_a_line_that_asks_for_it(tmp_path: Path, spec: str, url: str) -> None:
     cases = cases_in(tmp_path)
-    lines = [json.loads(line) for line in batch_lines(cases, "gpt", ModelSettings(model=spec, temperature=0.0))]
+    path = read_spec(spec, Keys()).provider.capabilities.batch_path
+    lines = [json.loads(line) for line in batch_lines(cases, "gpt", ModelSettings(temperature=0.0), path=path)]
     assert [line["custom_id"] for line in lines] == [case.id for case in cases]
     body = {"model": "gpt", "messages": [user("Oslo")], "tools": [WEATHER], "temperature": 0.0}
     assert lines[0] == {"custom_id": "Oslo:1", "method": "POST", "url": url, "body": body}

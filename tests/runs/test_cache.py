@@ -1,4 +1,4 @@
-"""Replies that were paid for once."""
+"""The response cache."""
 
 import os
 import stat
@@ -6,50 +6,49 @@ from pathlib import Path
 
 import pytest
 
-from callmark.models.model import Reply
-from callmark.runs.cache import VARIABLE, Cache, Kept, key_of
-from callmark.types import Call
+from callmark.runs.cache import CACHE_VARIABLE, Cache, cache_key
+from callmark.types import Call, Prediction, Usage
 
-KEPT = Kept(Reply((Call("look", {"id": 1}),), "text", "hm", "stop", 3, 4), 0.5)
+STORED = Prediction("c", 1, (Call("look", {"id": 1}),), "text", "hm", finish="stop", usage=Usage(0.5, 3, 4))
 
 
-def test_a_reply_is_found_under_its_key_and_no_other(tmp_path: Path) -> None:
-    cache = Cache(str(tmp_path / "c" / "replies.sqlite"))
-    cache.put(key_of(b"asked", 0, None), KEPT)
+def test_a_prediction_is_found_under_its_key_and_no_other(tmp_path: Path) -> None:
+    cache = Cache(str(tmp_path / "c" / "predictions.sqlite"))
+    cache.put(cache_key(b"request", 0, None), STORED)
     cache.close()
-    again = Cache(str(tmp_path / "c" / "replies.sqlite"))
-    assert again.get(key_of(b"asked", 0, None)) == KEPT
-    others = [key_of(b"asked", 1, None), key_of(b"Asked", 0, None), key_of(b"asked", 0, "hermes")]
+    again = Cache(str(tmp_path / "c" / "predictions.sqlite"))
+    assert again.get(cache_key(b"request", 0, None)) == STORED
+    others = [cache_key(b"request", 1, None), cache_key(b"Request", 0, None), cache_key(b"request", 0, "hermes")]
     assert [again.get(key) for key in others] == [None, None, None]
     again.close()
 
 
-def test_a_malformed_call_is_remembered_as_one(tmp_path: Path) -> None:
+def test_a_malformed_call_is_cached_as_malformed(tmp_path: Path) -> None:
     cache = Cache(str(tmp_path / "r"))
-    kept = Kept(Reply((Call("look", {}, None, "no JSON", "{"),)), 0.1)
-    cache.put(b"k", kept)
-    assert cache.get(b"k") == kept
+    stored = Prediction("c", 0, (Call("look", {}, None, "no JSON", "{"),))
+    cache.put(b"k", stored)
+    assert cache.get(b"k") == stored
     cache.close()
 
 
-def test_two_at_a_time_do_not_disturb_each_other(tmp_path: Path) -> None:
+def test_two_processes_can_share_the_cache(tmp_path: Path) -> None:
     one, other = Cache(str(tmp_path / "r")), Cache(str(tmp_path / "r"))
-    one.put(b"a", KEPT)
-    other.put(b"b", KEPT)
-    other.put(b"a", Kept(Reply(), 9.0))
-    assert one.get(b"b") == KEPT
-    assert other.get(b"a") == KEPT
+    one.put(b"a", STORED)
+    other.put(b"b", STORED)
+    other.put(b"a", Prediction("c", usage=Usage(9.0)))
+    assert one.get(b"b") == STORED
+    assert other.get(b"a") == STORED
     one.close()
     other.close()
 
 
-def test_only_its_owner_can_read_it(tmp_path: Path) -> None:
+def test_only_the_owner_can_read_the_cache(tmp_path: Path) -> None:
     Cache(str(tmp_path / "r")).close()
     assert stat.S_IMODE((tmp_path / "r").stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("spoil", ["text", "folder"])
-def test_a_file_that_cannot_be_used_is_said_and_gone_without(tmp_path: Path, spoil: str) -> None:
+def test_a_file_that_cannot_be_used_disables_the_cache(tmp_path: Path, spoil: str) -> None:
     file = tmp_path / "r"
     if spoil == "text":
         file.write_text("this is no database, " * 100)
@@ -57,24 +56,24 @@ def test_a_file_that_cannot_be_used_is_said_and_gone_without(tmp_path: Path, spo
         file.mkdir()
     cache = Cache(str(file))
     assert cache.problem.startswith("answers are not remembered")
-    cache.put(b"k", KEPT)
+    cache.put(b"k", STORED)
     assert cache.get(b"k") is None
     cache.close()
 
 
-def test_a_reply_that_cannot_be_read_is_asked_for_anew(tmp_path: Path) -> None:
+def test_an_unreadable_entry_is_not_found(tmp_path: Path) -> None:
     cache = Cache(str(tmp_path / "r"))
-    assert cache._file is not None
-    cache._file.execute("insert into replies values (?, ?)", (b"k", b"{"))
+    assert cache._connection is not None
+    cache._connection.execute("insert into predictions values (?, ?)", (b"k", b"{"))
     assert cache.get(b"k") is None
     assert "cannot be used" in cache.problem
 
 
-def test_it_stands_where_the_variable_says_or_in_the_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "mine"))
+def test_the_cache_is_where_the_variable_says_or_in_the_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "mine"))
     Cache().close()
     assert (tmp_path / "mine").exists()
-    monkeypatch.delenv(VARIABLE)
+    monkeypatch.delenv(CACHE_VARIABLE)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     Cache().close()
-    assert os.listdir(tmp_path / "xdg" / "callmark")[0].startswith("replies.sqlite")
+    assert os.listdir(tmp_path / "xdg" / "callmark")[0].startswith("predictions.sqlite")

@@ -1,4 +1,4 @@
-"""What came back, written down as it comes."""
+"""The journal: predictions recorded as they come."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from callmark.errors import BadInput
+from callmark.errors import BadInput, StorageError
 from callmark.runs.journal import Journal, is_open
 from callmark.types import Call, EndStates, Message, Prediction, Usage
 
@@ -24,34 +24,34 @@ time.sleep(60)
 """
 
 
-def written(path: Path, *predictions: Prediction) -> None:
+def record(path: Path, *predictions: Prediction) -> None:
     with Journal(str(path)) as journal:
         for prediction in predictions:
             journal.add(prediction)
 
 
-def test_what_is_written_is_read_again_to_the_letter(tmp_path: Path) -> None:
+def test_recorded_predictions_are_read_back_unchanged(tmp_path: Path) -> None:
     file = tmp_path / "predictions.jsonl"
-    written(file, ONE, TWO)
-    written(file, ERROR)
+    record(file, ONE, TWO)
+    record(file, ERROR)
     with Journal(str(file)) as journal:
         assert list(journal) == [ONE, TWO, ERROR]
-        assert not journal.healed
+        assert not journal.repaired
 
 
-def test_an_empty_file_has_nothing_in_it(tmp_path: Path) -> None:
+def test_an_empty_journal_has_no_predictions(tmp_path: Path) -> None:
     with Journal(str(tmp_path / "p.jsonl")) as journal:
         assert list(journal) == []
 
 
 @pytest.mark.parametrize("cut", [1, 5, 20])
-def test_a_torn_last_line_is_removed_and_nothing_else(tmp_path: Path, cut: int) -> None:
+def test_a_cut_off_last_line_is_removed_and_nothing_else(tmp_path: Path, cut: int) -> None:
     file = tmp_path / "p.jsonl"
-    written(file, ONE, TWO)
+    record(file, ONE, TWO)
     whole = file.read_bytes()
     file.write_bytes(whole[: -1 - cut])
     with Journal(str(file)) as journal:
-        assert journal.healed
+        assert journal.repaired
         assert list(journal) == [ONE]
         journal.add(TWO)
     assert file.read_bytes() == whole
@@ -59,7 +59,7 @@ def test_a_torn_last_line_is_removed_and_nothing_else(tmp_path: Path, cut: int) 
 
 def test_a_last_line_that_lacks_only_its_end_is_kept(tmp_path: Path) -> None:
     file = tmp_path / "p.jsonl"
-    written(file, ONE, TWO)
+    record(file, ONE, TWO)
     whole = file.read_bytes()
     file.write_bytes(whole[:-1])
     with Journal(str(file)) as journal:
@@ -67,9 +67,9 @@ def test_a_last_line_that_lacks_only_its_end_is_kept(tmp_path: Path) -> None:
     assert file.read_bytes() == whole
 
 
-def test_a_torn_line_longer_than_a_piece_is_found(tmp_path: Path) -> None:
+def test_a_cut_off_line_longer_than_a_read_is_removed(tmp_path: Path) -> None:
     file = tmp_path / "p.jsonl"
-    written(file, ONE)
+    record(file, ONE)
     kept = file.read_bytes()
     file.write_bytes(kept + b'{"case":"b","calls":[],"text":"' + b"x" * 300_000)
     with Journal(str(file)) as journal:
@@ -77,15 +77,15 @@ def test_a_torn_line_longer_than_a_piece_is_found(tmp_path: Path) -> None:
     assert file.read_bytes() == kept
 
 
-def test_a_line_in_the_middle_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_an_unreadable_line_in_the_middle_raises(tmp_path: Path) -> None:
     file = tmp_path / "p.jsonl"
-    written(file, ONE)
+    record(file, ONE)
     file.write_bytes(b"\0\0\0\n" + file.read_bytes())
     with pytest.raises(BadInput, match="p.jsonl"), Journal(str(file)) as journal:
         list(journal)
 
 
-def test_a_second_process_is_refused_and_told_so(tmp_path: Path) -> None:
+def test_a_second_process_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "run" / "p.jsonl"
     file.parent.mkdir()
     with subprocess.Popen([sys.executable, "-c", OPEN, str(file)], stdout=subprocess.PIPE, text=True) as other:
@@ -96,25 +96,25 @@ def test_a_second_process_is_refused_and_told_so(tmp_path: Path) -> None:
             Journal(str(file))
         other.kill()
     assert not is_open(str(file))
-    written(file, ONE)
+    record(file, ONE)
 
 
-def test_a_file_that_is_not_there_is_open_nowhere(tmp_path: Path) -> None:
+def test_a_missing_file_is_not_open(tmp_path: Path) -> None:
     assert not is_open(str(tmp_path / "none"))
 
 
-def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="cannot be written: Is a directory"):
+def test_a_folder_in_its_place_raises_a_storage_error(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="cannot be written: Is a directory"):
         Journal(str(tmp_path))
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
-def test_a_full_disk_is_said(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="cannot be written: No space left on device"), Journal("/dev/full") as journal:
+def test_a_full_disk_raises_a_storage_error(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="cannot be written: No space left on device"), Journal("/dev/full") as journal:
         journal.add(ONE)
 
 
-def test_a_key_that_is_a_number_is_hidden_and_the_line_can_still_be_read(tmp_path: Path) -> None:
+def test_a_numeric_key_is_hidden_and_the_line_stays_readable(tmp_path: Path) -> None:
     leaky = Prediction(
         "12345678", 0, (Call("f", {"n": 12345678, "deep": [{"x": "is 12345678 it"}]}, "12345678"),), usage=Usage(1.5, 12345678)
     )
@@ -128,9 +128,9 @@ def test_a_key_that_is_a_number_is_hidden_and_the_line_can_still_be_read(tmp_pat
     assert second == TWO
 
 
-def test_a_key_is_hidden_wherever_a_conversation_has_it(tmp_path: Path) -> None:
+def test_a_key_is_hidden_everywhere_in_a_conversation(tmp_path: Path) -> None:
     key = "sk-abcdefgh"
-    talk = (
+    conversation = (
         Message("user", f"use {key}"),
         Message("assistant", "", (Call("f", {"token": key}, f"c-{key}"),)),
         Message("tool", f"is {key}", (), f"c-{key}", "f"),
@@ -138,7 +138,7 @@ def test_a_key_is_hidden_wherever_a_conversation_has_it(tmp_path: Path) -> None:
     states = EndStates({"t": {f"1{key}": {"k": key}}}, {"t": {"1": None}}, (f"t/1{key}",), (), f"for {key}")
     file = tmp_path / "p.jsonl"
     with Journal(str(file), hide=lambda line: line.replace(key.encode(), "…".encode())) as journal:
-        journal.add(Prediction("a", 0, (Call("f", {"token": key}, "c1"),), transcript=talk, ending="goodbye", states=states))
+        journal.add(Prediction("a", 0, (Call("f", {"token": key}, "c1"),), transcript=conversation, ending="goodbye", states=states))
     assert key not in file.read_text(encoding="utf-8")
     with Journal(str(file)) as journal:
         (read,) = journal

@@ -1,70 +1,203 @@
-"""`callmark.run`: the same from Python."""
+"""A graded run: its stored summary and when it is valid, and grades that are broken."""
 
-import asyncio
+import json
+import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
-import callmark
 from callmark.errors import BadInput
-from tests.rows import WEATHER, assistant, call, user, write_rows
+from callmark.grading.record import GradeRecord
+from callmark.grading.settings import GradingSettings
+from callmark.runs import summary_file
+from callmark.runs.grade import GradeOptions, grade_predictions, regrade
+from callmark.runs.run import Run
+from callmark.runs.store import RunFolder
+from callmark.types import Fault
+from tests.graded_runs import make_run, right
+from tests.rows import WEATHER, call, row, user, write_rows
+
+SUMMARY_FILE = "summary.json"
+HEADLINES = {"call.score", "call.pass", "process.reliability"}
 
 
-@pytest.fixture
-def cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    points = [
-        {
-            "id": f"c{place}",
-            "messages": [user(f"Bonn{place}?")],
-            "tools": [WEATHER],
-            "expected_output": assistant(call("get_weather", {"city": f"Bonn{place}"})),
-        }
-        for place in range(30)
+def graded(folder: Path, *, options: GradeOptions | None = None, name: str = "base") -> Run:
+    """Forty cases of ten conversations, of which every third is wrong and one an error."""
+    cases, predictions = folder / "cases.jsonl", folder / "predictions.jsonl"
+    bonn = call("get_weather", {"city": "Bonn"})
+    expected = {"expected_output": {"role": "assistant", "tool_calls": [bonn]}}
+    write_rows(
+        cases,
+        *(
+            {**row(user("Bonn?"), tools=[WEATHER], id=f"c{n}"), **expected, "source": {"conversation": f"t{n // 4}", "message": n % 4}}
+            for n in range(40)
+        ),
+    )
+    calls = [{"name": "get_weather", "arguments": {"city": "Bonn"}}, {"name": "get_weather", "arguments": {"city": "Ulm"}}]
+    write_rows(
+        predictions,
+        {"case": "c39", "error": "HTTP 503"},
+        *({"case": f"c{n}", "calls": [calls[n % 3 == 0]], "usage": {"seconds": n / 10}} for n in range(39)),
+    )
+    return Run(
+        grade_predictions(
+            str(cases), [str(predictions)], GradingSettings(), out=str(folder / "runs"), name=name, options=options
+        ).folder.path
+    )
+
+
+def test_the_stored_summary_is_that_of_the_grades(tmp_path: Path) -> None:
+    run = graded(tmp_path)
+    stored, computed = run.stored_summary(), run.summary(detailed=False)
+    assert stored is not None
+    assert {name: (estimate.n, estimate.mean) for name, estimate in stored.metrics.items()} == {
+        name: (estimate.n, estimate.mean) for name, estimate in computed.metrics.items()
+    }
+    assert {name for name, estimate in stored.metrics.items() if estimate.low is not None} == HEADLINES
+    assert all(stored.metrics[name] == computed.metrics[name] for name in HEADLINES)
+    assert msgspec.structs.replace(stored, metrics={}) == msgspec.structs.replace(computed, metrics={})
+
+
+def test_the_stored_summary_does_not_depend_on_the_options(tmp_path: Path) -> None:
+    choices = [
+        GradeOptions(),
+        GradeOptions(detailed=True),
+        GradeOptions(intervals="headline"),
+        GradeOptions(jobs=2, intervals="headline", detailed=True),
     ]
-    return write_rows(tmp_path / "eval.jsonl", *points)
+    files = {
+        Path(graded(tmp_path, options=options, name=f"run{n}").folder.file(SUMMARY_FILE)).read_bytes() for n, options in enumerate(choices)
+    }
+    assert len(files) == 1
 
 
-def test_models_are_asked_and_graded(cases: Path) -> None:
-    perfect, hasty = callmark.run(cases, ["scripted:perfect", callmark.ModelSettings(model="scripted:hasty", params={"seed": 3})], trials=2)
-    assert perfect.summary.metrics["call.score"].mean == 1
-    assert hasty.summary.metrics["call.score"].mean < 1
-    assert (perfect.summary.cases, perfect.summary.scored) == (30, 60)
-    assert Path(perfect.folder.file("predictions.jsonl")).exists()
+def replaced(name: str, old: str, new: str) -> Callable[[Path], object]:
+    def replace(folder: Path) -> None:
+        text = (folder / name).read_text()
+        assert old in text
+        (folder / name).write_text(text.replace(old, new, 1))
+
+    return replace
 
 
-def test_it_works_where_a_loop_is_running_as_in_a_notebook(cases: Path) -> None:
-    async def cell() -> float:
-        return callmark.run(cases, "scripted:perfect", limit=3)[0].summary.metrics["call.score"].mean
-
-    assert asyncio.run(cell()) == 1
+def written(content: bytes) -> Callable[[Path], object]:
+    return lambda folder: (folder / SUMMARY_FILE).write_bytes(content)
 
 
-def test_names_from_the_configuration_and_suites_are_understood(cases: Path) -> None:
-    Path("callmark.toml").write_text('[models.quick]\nmodel = "scripted:hasty"\n')
-    [found] = callmark.run(cases, "quick", evaluators=["call"], name="quick")
-    assert set(found.summary.metrics) == {"call.score", "call.pass"}
-    assert found.info.predictions.name == "quick"
+def changed_summary(change: dict[str, Any]) -> Callable[[Path], object]:
+    """Change the summary and keep its stamp."""
+
+    def replace(folder: Path) -> None:
+        content = json.loads((folder / SUMMARY_FILE).read_text())
+        (folder / SUMMARY_FILE).write_text(json.dumps({**content, "summary": {**content["summary"], **change}}))
+
+    return replace
 
 
-@pytest.mark.parametrize("models, sentence", [([], "there is no model to ask"), ("opnai:x", "opnai"), (["scripted:nobody"], "nobody")])
-def test_what_cannot_work_is_said(cases: Path, models: list[str], sentence: str) -> None:
-    with pytest.raises(BadInput, match=sentence):
-        callmark.run(cases, models)
+def removed(folder: Path) -> None:
+    (folder / SUMMARY_FILE).unlink()
 
 
-def test_what_is_said_inside_a_running_loop_is_said_outside_it(cases: Path) -> None:
-    async def cell() -> None:
-        callmark.run(cases, "cmd:no-such-program-at-all")
-
-    with pytest.raises(BadInput, match="no-such-program-at-all"):
-        asyncio.run(cell())
+def replaced_by_folder(folder: Path) -> None:
+    removed(folder)
+    (folder / SUMMARY_FILE).mkdir()
 
 
-def test_runs_are_compared_from_python(cases: Path) -> None:
-    callmark.run(cases, ["scripted:hasty", "scripted:perfect"], name="r", trials=3)
-    [found] = callmark.compare("runs/r-scripted-hasty", callmark.Run("runs/r-scripted-perfect"))
-    change = found.comparison.metrics["call.score"]
-    assert (change.after, change.noise) == (1, False)
-    assert found.comparison.broken == []
-    assert callmark.Run("runs/r-scripted-hasty").summary().details is not None
+def replaced_by_pipe(folder: Path) -> None:
+    removed(folder)
+    os.mkfifo(folder / SUMMARY_FILE)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        replaced("grades.jsonl", '"call.score":1.0', '"call.score":0.0'),
+        replaced("grades.jsonl", '"case":"c0"', '"case":"d0"'),
+        replaced("grades.jsonl", "\n", "\n\n"),
+        replaced("run.json", '"grading": {}', '"grading": {"evaluators": ["call"]}'),
+        replaced("run.json", '"grading": {}', '"grading": {"options": {"process": {"ignore": []}}}'),
+        replaced(SUMMARY_FILE, '"scored":39', '"scored":40'),
+        replaced(SUMMARY_FILE, '"stamp":"xxh3:', '"stamp":"xxh4:'),
+        replaced(SUMMARY_FILE, '"stamp"', '"tamp"'),
+        replaced(SUMMARY_FILE, '"version":1', '"version":2'),
+        changed_summary({"metrics": {"call.score": {"n": 39, "mean": 1.0}}}),
+        changed_summary({"errors": "<script>"}),
+        written(b""),
+        written(b"{"),
+        written(b"[]"),
+        written(b"null"),
+        written(b"\xff\xfe\x00"),
+        written(b"[" * 100_000),
+        written(b'{"version":1,"stamp":"","summary":{}}'),
+        written(b'{"version":1,"stamp":1,"summary":{}}'),
+        written(b" " * 6_000_000),
+        removed,
+        replaced_by_folder,
+        replaced_by_pipe,
+    ],
+)
+def test_a_summary_of_other_grades_or_changed_since_is_not_valid(tmp_path: Path, change: Callable[[Path], object]) -> None:
+    run = graded(tmp_path, options=GradeOptions(intervals="headline"))
+    assert Run(run.folder.path).stored_summary() is not None
+    change(run.folder.path)
+    assert Run(run.folder.path).stored_summary() is None
+
+
+def test_a_summary_of_another_version_is_not_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = graded(tmp_path)
+    monkeypatch.setattr(summary_file, "version", lambda name: "99")
+    assert run.stored_summary() is None
+
+
+def test_regrading_writes_a_new_summary(tmp_path: Path) -> None:
+    run = graded(tmp_path)
+    file = Path(run.folder.file(SUMMARY_FILE))
+    before = file.read_bytes()
+    file.write_text("{")
+    regrade(RunFolder(run.folder.path), run.info.grading)
+    assert file.read_bytes() == before
+    regrade(RunFolder(run.folder.path), GradingSettings(evaluators=("call",)))
+    stored = Run(run.folder.path).stored_summary()
+    assert stored is not None
+    assert set(stored.metrics) == {"call.score", "call.pass"}
+
+
+def test_a_run_can_be_moved_and_copied(tmp_path: Path) -> None:
+    run = graded(tmp_path)
+    moved = tmp_path / "elsewhere"
+    moved.mkdir()
+    for name in ("run.json", "grades.jsonl", SUMMARY_FILE):
+        (moved / name).write_bytes(Path(run.folder.file(name)).read_bytes())
+    assert Run(moved).stored_summary() == run.stored_summary()
+
+
+def test_a_very_large_summary_is_not_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(summary_file, "_MAX_SIZE", 100)
+    run = graded(tmp_path)
+    assert not Path(run.folder.file(SUMMARY_FILE)).exists()
+    assert run.stored_summary() is None
+
+
+METRICS = {"call.score": 0.0, "call.pass": 0.0}
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        GradeRecord("b", metrics=METRICS, expected=("f",), faults=(Fault("no_call", expected_index=1),)),
+        GradeRecord("b", metrics=METRICS, expected=("f",), faults=(Fault("no_call", expected_index=-1),)),
+        GradeRecord("b", metrics=METRICS, faults=(Fault("no_call", expected_index=0),)),
+        GradeRecord("b", metrics=METRICS, actual=("f",), faults=(Fault("extra_call", actual_index=1),)),
+        GradeRecord("b", metrics=METRICS, actual=("f",), faults=(Fault("extra_call", actual_index=10**12),)),
+        GradeRecord("b", metrics=METRICS, expected=("f",), actual=("f",), pairs=((0, 1, True),)),
+        GradeRecord("b", metrics=METRICS, expected=("f",), actual=("f",), pairs=((-2, 0, True),)),
+        GradeRecord("b", metrics=METRICS, pairs=((0, 0, True),)),
+    ],
+)
+def test_a_grade_that_refers_to_calls_it_does_not_have_raises_with_its_line(tmp_path: Path, broken: GradeRecord) -> None:
+    run = Run(make_run(tmp_path / "a", [right("a"), broken]))
+    with pytest.raises(BadInput, match="line 2 has a fault, or a pair, of a call that is not in it"):
+        run.summary()

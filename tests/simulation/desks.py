@@ -39,10 +39,10 @@ def action_item(**changes: Any) -> dict[str, Any]:
 
 async def converse(user: User, desk: Desk, case: Case, *, trial: int = 0, most: int = 40) -> tuple[list[Message], bool]:
     """How it goes, and whether the user took their leave."""
-    speaker = user.of(case, trial)
+    speaker = user.start_session(case, trial)
     talk: list[Message] = []
     for _ in range(most):
-        said: UserTurn = await speaker.speak([message for message in talk if message.text])
+        said: UserTurn = await speaker.next_turn([message for message in talk if message.text])
         talk.append(Message("user", said.text))
         if said.done:
             return talk, True

@@ -118,7 +118,7 @@ class OtherUser:
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
 
-    def of(self, case: Case, trial: int) -> "Somebody":
+    def start_session(self, case: Case, trial: int) -> "Somebody":
         return Somebody(case, Random(f"{self._seed} {case.id} {trial}"))
 
     async def __aenter__(self) -> Self:
@@ -138,7 +138,7 @@ class Somebody:
         self._changes: dict[str, Any] = {}
         self._insisted = 0
 
-    async def speak(self, heard: Sequence[Message]) -> UserTurn:
+    async def next_turn(self, heard: Sequence[Message]) -> UserTurn:
         if not heard:
             return self._begin()
         said = heard[-1].text

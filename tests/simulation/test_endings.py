@@ -5,19 +5,19 @@ import asyncio
 import pytest
 
 from callmark.models.model import ModelError
-from callmark.simulation.endings import COMPLETED, GOODBYE, NO_PROGRESS, TRANSFER, Endings, Reached, says_yes
-from callmark.simulation.session import Ask, Result, Session, State, UserTurn
+from callmark.simulation.endings import COMPLETED, GOODBYE, NO_PROGRESS, TRANSFER, EndingDetector, StateCheck, is_judged_yes
+from callmark.simulation.session import Predict, Session, State, ToolResult, UserTurn
 from callmark.types import Call, Case, Message, Prediction, Tool, Usage
 
 CONFIRMED = "The user has confirmed the end of the session"
 CREATED = "A ticket exists"
 
 
-class NoTools:
+class NoToolSource:
     tools: tuple[Tool, ...] = ()
 
-    async def call(self, call: Call) -> Result:
-        return Result("")
+    async def call(self, call: Call) -> ToolResult:
+        return ToolResult("")
 
     async def state(self) -> State | None:
         return None
@@ -28,10 +28,10 @@ def scenario(completion: str = CREATED, *expected: str) -> Case:
 
 
 def new_talk(case: Case, *messages: Message) -> Session:
-    return Session(case, 2, NoTools(), list(messages))
+    return Session(case, 2, NoToolSource(), list(messages))
 
 
-def judge(*answers: str) -> tuple[Ask, list[Case]]:
+def judge(*answers: str) -> tuple[Predict, list[Case]]:
     asked: list[Case] = []
 
     async def ask(case: Case, trial: int) -> Prediction:
@@ -41,14 +41,14 @@ def judge(*answers: str) -> tuple[Ask, list[Case]]:
     return ask, asked
 
 
-def reached(answer: bool | None) -> Reached:
-    async def look(talk: Session) -> bool | None:
+def reached(answer: bool | None) -> StateCheck:
+    async def look() -> bool | None:
         return answer
 
     return look
 
 
-def played(endings: Endings, talk: Session, *turns: tuple[str, str] | tuple[str, str, str]) -> list[str]:
+def played(endings: EndingDetector, talk: Session, *turns: tuple[str, str] | tuple[str, str, str]) -> list[str]:
     """The endings after each turn of the agent: what the user says, what the agent says, what it calls (if anything)."""
 
     async def play() -> list[str]:
@@ -65,7 +65,7 @@ def played(endings: Endings, talk: Session, *turns: tuple[str, str] | tuple[str,
     return asyncio.run(play())
 
 
-def left(endings: Endings, talk: Session, text: str = "Goodbye!") -> str:
+def left(endings: EndingDetector, talk: Session, text: str = "Goodbye!") -> str:
     return asyncio.run(endings.after_user(talk, UserTurn(text, True)))
 
 
@@ -88,33 +88,33 @@ SAID = (Message("user", "Hi"), Message("assistant", "Hello"))
 )
 def test_a_user_who_is_done_has_completed_the_task_or_not(completion: str, known: bool | None, ending: str) -> None:
     case = scenario(completion)
-    assert left(Endings.of(case, reached=reached(known)), new_talk(case, *SAID)) == ending
+    assert left(EndingDetector(case, is_state_reached=reached(known)), new_talk(case, *SAID)) == ending
 
 
 def test_without_anything_known_of_states_words_decide() -> None:
     case = scenario(CREATED)
-    assert left(Endings.of(case), new_talk(case, *SAID)) == COMPLETED
+    assert left(EndingDetector(case), new_talk(case, *SAID)) == COMPLETED
 
 
 def test_nothing_is_completed_before_the_agent_has_said_anything() -> None:
     case = scenario(CONFIRMED)
     ask, asked = judge("YES")
-    assert left(Endings.of(case), new_talk(case, Message("user", "Bye"))) == GOODBYE
-    assert left(Endings.of(case, judge=ask), new_talk(case, Message("user", "Bye"))) == GOODBYE
+    assert left(EndingDetector(case), new_talk(case, Message("user", "Bye"))) == GOODBYE
+    assert left(EndingDetector(case, judge=ask), new_talk(case, Message("user", "Bye"))) == GOODBYE
     assert not asked
 
 
 @pytest.mark.parametrize("words", ["We are getting nowhere, so I give up. Goodbye.", "This is going round in circles. Bye."])
 def test_a_user_who_gives_up_has_completed_nothing(words: str) -> None:
     case = scenario(CONFIRMED)
-    assert left(Endings.of(case, reached=reached(True)), new_talk(case, *SAID), words) == NO_PROGRESS
+    assert left(EndingDetector(case, is_state_reached=reached(True)), new_talk(case, *SAID), words) == NO_PROGRESS
 
 
 def test_a_judge_is_asked_after_every_turn_of_the_agent_and_when_the_user_is_done() -> None:
     ask, asked = judge("NO", "No, not yet.", "YES")
     case = scenario(CREATED)
     talk = new_talk(case)
-    endings = Endings.of(case, judge=ask, reached=reached(False))
+    endings = EndingDetector(case, judge=ask, is_state_reached=reached(False))
     assert played(endings, talk, ("Hi", "Hello", "create_ticket"), ("A ticket, please", "Which?")) == ["", ""]
     assert left(endings, talk) == COMPLETED
     assert len({case.id for case in asked}) == 3
@@ -128,18 +128,18 @@ def test_a_judge_is_asked_after_every_turn_of_the_agent_and_when_the_user_is_don
 
 def test_a_judge_who_says_no_makes_it_a_goodbye() -> None:
     case = scenario(CONFIRMED)
-    assert left(Endings.of(case, judge=judge("NO")[0], reached=reached(True)), new_talk(case, *SAID)) == GOODBYE
+    assert left(EndingDetector(case, judge=judge("NO")[0], is_state_reached=reached(True)), new_talk(case, *SAID)) == GOODBYE
 
 
 def test_a_judge_ends_the_talk_as_soon_as_the_condition_holds() -> None:
     case = scenario(CREATED)
-    assert played(Endings.of(case, judge=judge("NO", "YES")[0]), new_talk(case), ("Hi", "Hello"), ("Do it", "Done")) == ["", COMPLETED]
+    assert played(EndingDetector(case, judge=judge("NO", "YES")[0]), new_talk(case), ("Hi", "Hello"), ("Do it", "Done")) == ["", COMPLETED]
 
 
 def test_without_a_condition_a_judge_has_nothing_to_say() -> None:
     ask, asked = judge("YES")
     case = scenario("")
-    assert played(Endings.of(case, judge=ask), new_talk(case), ("Hi", "Hello")) == [""]
+    assert played(EndingDetector(case, judge=ask), new_talk(case), ("Hi", "Hello")) == [""]
     assert not asked
 
 
@@ -149,7 +149,7 @@ def test_a_judge_who_cannot_be_asked_is_no_reply() -> None:
 
     case = scenario(CREATED)
     with pytest.raises(ModelError, match="refused"):
-        left(Endings.of(case, judge=broken), new_talk(case, *SAID))
+        left(EndingDetector(case, judge=broken), new_talk(case, *SAID))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_judge_who_cannot_be_asked_is_no_reply() -> None:
     ],
 )
 def test_a_judges_answer_is_read_by_its_first_yes_or_no(answer: str, yes: bool) -> None:
-    assert says_yes(answer) is yes
+    assert is_judged_yes(answer) is yes
 
 
 @pytest.mark.parametrize(
@@ -191,14 +191,14 @@ def test_a_judges_answer_is_read_by_its_first_yes_or_no(answer: str, yes: bool) 
 )
 def test_a_call_that_hands_over_ends_it(called: str, expected: tuple[str, ...], ending: str) -> None:
     case = scenario(CREATED, *expected)
-    assert played(Endings.of(case), new_talk(case), ("Hi", "One moment.", called)) == [ending]
+    assert played(EndingDetector(case), new_talk(case), ("Hi", "One moment.", called)) == [ending]
 
 
 def test_a_call_that_cannot_be_read_hands_nothing_over() -> None:
     case = scenario()
     broken = Message("assistant", "", (Call("transfer_to_human", malformed="no JSON", text="{"),))
     talk = new_talk(case, Message("user", "Hi"), broken, Message("assistant", "Hm."))
-    assert asyncio.run(Endings.of(case).after_agent(talk)) == ""
+    assert asyncio.run(EndingDetector(case).after_agent(talk)) == ""
 
 
 @pytest.mark.parametrize(
@@ -220,11 +220,11 @@ def test_a_call_that_cannot_be_read_hands_nothing_over() -> None:
 )
 def test_going_round_in_circles_is_no_progress(turns: list[tuple[str, str]], ending: str) -> None:
     case = scenario()
-    found = played(Endings.of(case), new_talk(case), *turns)
+    found = played(EndingDetector(case), new_talk(case), *turns)
     assert next(filter(None, found), "") == ending
 
 
 def test_each_conversation_counts_for_itself() -> None:
     case = scenario()
     for _ in range(5):
-        assert played(Endings.of(case), new_talk(case), ("a", "Same."), ("b", "Same.")) == ["", ""]
+        assert played(EndingDetector(case), new_talk(case), ("a", "Same."), ("b", "Same.")) == ["", ""]

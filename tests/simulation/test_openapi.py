@@ -141,7 +141,7 @@ def body(schema: Any, kind: str = "application/json") -> dict[str, Any]:
     [
         ({}, {}, []),
         (body({}), {"body": {}}, []),
-        (body({"type": "object", "properties": {"a": {}}, "required": ["a"]}), {"a": {}}, []),  # the body may be left out
+        (body({"type": "object", "properties": {"a": {}}, "required": ["a"]}), {"a": {}}, ["a"]),  # also of a body that is not `required`
         (body({"properties": {"a": {"const": 1}}}, "application/vnd.x+json"), {"a": {"const": 1}}, []),
         (body({"properties": {"a": {}}}, "application/x-www-form-urlencoded"), {"a": {}}, []),
         (body({"type": "string"}, "text/plain"), {}, []),

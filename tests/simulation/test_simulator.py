@@ -12,18 +12,19 @@ from typing import Any, Self
 import pytest
 
 from callmark.models.keys import Keys
-from callmark.models.model import ModelError, ModelSettings, Question, Reply
-from callmark.simulation.agents import MOST_CALLS, ModelAgent, ReportingAgent, with_ids
-from callmark.simulation.session import Agent, Result, Session, State, Toolbox, UserTurn
+from callmark.models.model import ModelError, ModelSettings
+from callmark.simulation.agents import MAX_CALLS, ReportingAgent, ToolCallingAgent, with_unique_ids
+from callmark.simulation.model_client import ModelClient
+from callmark.simulation.session import Agent, Session, State, Toolbox, ToolResult, UserTurn
 from callmark.simulation.simulator import Simulator
 from callmark.simulation.toolboxes import open_tools
-from callmark.simulation.toolboxes.none import NoTools
-from callmark.simulation.voices import Voice
-from callmark.types import Call, Case, Message, Tool, Usage
+from callmark.simulation.toolboxes.none import NoToolSource
+from callmark.types import Call, Case, Message, Prediction, Tool, Usage
 from callmark.worlds.helpdesk import tools as helpdesk
-from tests.worlds.test_helpdesk_desk import TICKET
+from tests.worlds.helpdesk.test_desk import TICKET
 
 ADD = Call("add", {"title": "Printer"})
+ADD_NOTE = Tool("add", "Add a note", {"type": "object", "properties": {"title": {"type": "string"}}})
 CASE = Case("s1", instructions="…", completion="the note is there", expected=(ADD,))
 
 
@@ -31,6 +32,7 @@ class Notes:
     """A source of toolboxes with one tool. `opened_for` and `closed` tell of each conversation; `gone` makes every call fail."""
 
     label = "notes"
+    tools = (ADD_NOTE,)
 
     def __init__(self, *, tells: bool = True, gone: int = 0) -> None:
         self.opened_for: list[str] = []
@@ -39,7 +41,7 @@ class Notes:
         self.tells = tells
 
     @asynccontextmanager
-    async def opened(self, conversation: str) -> AsyncIterator[Toolbox]:
+    async def open_toolbox(self, conversation: str) -> AsyncIterator[Toolbox]:
         self.opened_for.append(conversation.rpartition("/")[0])
         try:
             yield _NotesBox(self)
@@ -54,21 +56,21 @@ class Notes:
 
 
 class _NotesBox:
-    tools = (Tool("add", "Add a note", {"type": "object", "properties": {"title": {"type": "string"}}}),)
+    tools = (ADD_NOTE,)
 
     def __init__(self, source: Notes) -> None:
         self._source = source
         self._notes: dict[str, dict[str, Any]] = {}
 
-    async def call(self, call: Call) -> Result:
+    async def call(self, call: Call) -> ToolResult:
         await asyncio.sleep(0)
         if self._source.gone:
             self._source.gone -= 1
             raise ModelError("the tool server notes is gone")
         if call.name != "add":
-            return Result(f"there is no tool {call.name}", is_error=True)
+            return ToolResult(f"there is no tool {call.name}", is_error=True)
         self._notes[f"N-{len(self._notes) + 1}"] = dict(call.arguments)
-        return Result("added")
+        return ToolResult("added")
 
     async def state(self) -> State | None:
         return {"notes": dict(self._notes)} if self._source.tells else None
@@ -83,10 +85,10 @@ class Lines:
         self._lines = [line if isinstance(line, UserTurn) else UserTurn(line) for line in lines]
         self.heard: list[list[Message]] = []
 
-    def of(self, case: Case, trial: int) -> "Lines":
+    def start_session(self, case: Case, trial: int) -> "Lines":
         return self
 
-    async def speak(self, heard: Sequence[Message]) -> UserTurn:
+    async def next_turn(self, heard: Sequence[Message]) -> UserTurn:
         self.heard.append(list(heard))
         return self._lines[min(len(self.heard), len(self._lines)) - 1]
 
@@ -121,12 +123,12 @@ def in_a_loop(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
     return asyncio.run(work())
 
 
-def conversation(agent: Agent, user: Lines, source: Notes | None = None, case: Case = CASE, **more: Any) -> Reply:
-    async def work() -> Reply:
+def conversation(agent: Agent, user: Lines, source: Notes | None = None, case: Case = CASE, **more: Any) -> Prediction:
+    async def work() -> Prediction:
         async with Simulator("a", agent, user, source or Notes(), **more) as simulator:
-            return await simulator.ask(Question(case))
+            return await simulator.predict(case)
 
-    reply: Reply = in_a_loop(work)
+    reply: Prediction = in_a_loop(work)
     return reply
 
 
@@ -187,7 +189,8 @@ def test_who_says_nothing_and_is_done_gets_no_answer() -> None:
 def test_what_was_spent_is_added_up() -> None:
     user = Lines(UserTurn("Hi", usage=Usage(1.0, 10, 2, 0.5)), UserTurn("Bye", done=True, usage=Usage(1.0, 20, 3, None)))
     reply = conversation(Doing(), user)
-    assert (reply.input_tokens, reply.output_tokens, reply.cost) == (30, 5, 0.5)
+    assert reply.usage is not None
+    assert (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.cost) == (30, 5, 0.5)
 
 
 def test_tools_that_tell_no_state_leave_none() -> None:
@@ -198,9 +201,9 @@ def test_tools_that_tell_no_state_leave_none() -> None:
 def test_what_the_expected_calls_lead_to_is_found_out_once_for_all_trials() -> None:
     source = Notes()
 
-    async def work() -> list[Reply]:
+    async def work() -> list[Prediction]:
         async with Simulator("a", Doing(ADD), Lines("Add it.", BYE), source) as simulator:
-            return list(await asyncio.gather(*(simulator.ask(Question(CASE, trial)) for trial in range(5))))
+            return list(await asyncio.gather(*(simulator.predict(CASE, trial=trial) for trial in range(5))))
 
     assert len(in_a_loop(work)) == 5
     assert sorted(source.opened_for) == ["s1/0", "s1/1", "s1/2", "s1/3", "s1/4", "s1/expected"]
@@ -210,11 +213,11 @@ def test_what_the_expected_calls_lead_to_is_found_out_once_for_all_trials() -> N
 def test_a_server_that_dies_is_an_error_of_that_conversation_and_the_next_one_tries_again() -> None:
     source = Notes(gone=1)  # the first call is that of the expected calls on a fresh copy
 
-    async def work() -> Reply:
+    async def work() -> Prediction:
         async with Simulator("a", Doing(ADD), Lines("Add it.", BYE), source) as simulator:
             with pytest.raises(ModelError, match="the tool server notes is gone"):
-                await simulator.ask(Question(CASE))
-            return await simulator.ask(Question(CASE, 1))
+                await simulator.predict(CASE)
+            return await simulator.predict(CASE, trial=1)
 
     assert in_a_loop(work).states.expected == {"notes": {"N-1": {"title": "Printer"}}}
     assert source.closed == len(source.opened_for)
@@ -229,7 +232,7 @@ def test_a_conversation_that_is_given_up_closes_its_toolbox() -> None:
 
     async def work() -> None:
         async with Simulator("a", Waiting(), Lines("Hi"), source) as simulator:
-            task = asyncio.create_task(simulator.ask(Question(CASE)))
+            task = asyncio.create_task(simulator.predict(CASE))
             await asyncio.sleep(0.02)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -242,7 +245,7 @@ def test_a_conversation_that_is_given_up_closes_its_toolbox() -> None:
 # agents: models that call, and chatbots that report
 
 
-def voice(monkeypatch: pytest.MonkeyPatch, *answers: Any) -> tuple[Voice, list[tuple[list[Any], list[Any]]]]:
+def voice(monkeypatch: pytest.MonkeyPatch, *answers: Any) -> tuple[ModelClient, list[tuple[list[Any], list[Any]]]]:
     """A model that gives these answers, and what it was asked."""
     asked: list[tuple[list[Any], list[Any]]] = []
 
@@ -254,7 +257,7 @@ def voice(monkeypatch: pytest.MonkeyPatch, *answers: Any) -> tuple[Voice, list[t
         return given
 
     monkeypatch.setattr(sys.modules[__name__], "answering", answer, raising=False)
-    return Voice(ModelSettings(model=f"python:{__name__}:answering", retries=0), Keys(), None), asked
+    return ModelClient(ModelSettings(model=f"python:{__name__}:answering", retries=0), Keys(), None), asked
 
 
 def called(*calls: tuple[str, Any], text: str | None = None, call_id: str | None = "c1") -> dict[str, Any]:
@@ -274,7 +277,7 @@ def called(*calls: tuple[str, Any], text: str | None = None, call_id: str | None
 
 def test_a_model_is_asked_until_it_says_something(monkeypatch: pytest.MonkeyPatch) -> None:
     spoken, asked = voice(monkeypatch, called(("add", {"title": "a"}), ("add", {"title": "b"})), "Both are there.", "Bye.")
-    reply = conversation(ModelAgent(spoken, most_steps=5), Lines("Add a and b.", BYE), voices=[spoken])
+    reply = conversation(ToolCallingAgent(spoken, max_steps=5), Lines("Add a and b.", BYE), clients=[spoken])
     assert [call.arguments["title"] for call in reply.calls] == ["a", "b"]
     assert [message["role"] for message in asked[1][0]] == ["user", "assistant", "tool", "tool"]
     assert [message["content"] for message in asked[1][0][2:]] == ["added", "added"]
@@ -291,34 +294,36 @@ def test_a_call_that_cannot_be_carried_out_is_an_error_result_for_the_agent(
     monkeypatch: pytest.MonkeyPatch, call: tuple[str, Any], result: str
 ) -> None:
     spoken, asked = voice(monkeypatch, called(call), "Sorry.")
-    reply = conversation(ModelAgent(spoken, most_steps=5), Lines("Do it.", BYE), voices=[spoken])
+    reply = conversation(ToolCallingAgent(spoken, max_steps=5), Lines("Do it.", BYE), clients=[spoken])
     assert result in asked[1][0][-1]["content"]
     assert len(reply.calls) == 1
 
 
 def test_calling_without_end_is_a_step_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     spoken, asked = voice(monkeypatch, called(("add", {"title": "a"})))
-    reply = conversation(ModelAgent(spoken, most_steps=4), Lines("Do it.", BYE), voices=[spoken])
+    reply = conversation(ToolCallingAgent(spoken, max_steps=4), Lines("Do it.", BYE), clients=[spoken])
     assert (reply.ending, len(asked), len(reply.calls)) == ("step limit", 4, 4)
 
 
 def test_too_many_calls_at_once_are_not_carried_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    spoken, _ = voice(monkeypatch, called(*[("add", {"title": str(number)}) for number in range(MOST_CALLS + 5)]), "Done.")
-    reply = conversation(ModelAgent(spoken, most_steps=4), Lines("Do it.", BYE), voices=[spoken])
+    spoken, _ = voice(monkeypatch, called(*[("add", {"title": str(number)}) for number in range(MAX_CALLS + 5)]), "Done.")
+    reply = conversation(ToolCallingAgent(spoken, max_steps=4), Lines("Do it.", BYE), clients=[spoken])
     results = [message.text for message in reply.transcript if message.role == "tool"]
-    assert (results.count("added"), len(results)) == (MOST_CALLS, MOST_CALLS + 5)
+    assert (results.count("added"), len(results)) == (MAX_CALLS, MAX_CALLS + 5)
     assert reply.states is not None
-    assert len(reply.states.reached["notes"]) == MOST_CALLS
+    assert len(reply.states.reached["notes"]) == MAX_CALLS
 
 
 def test_a_chatbot_sees_what_was_said_and_reports_its_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     spoken, asked = voice(monkeypatch, called(("add", {"title": "Printer"}), text="It is there."), "Bye.")
 
-    async def work() -> Reply:
-        async with Simulator("a", ReportingAgent(spoken), Lines("Add it.", BYE), NoTools(), voices=[spoken], system="hidden") as simulator:
-            return await simulator.ask(Question(CASE))
+    async def work() -> Prediction:
+        async with Simulator(
+            "a", ReportingAgent(spoken), Lines("Add it.", BYE), NoToolSource(), clients=[spoken], system="hidden"
+        ) as simulator:
+            return await simulator.predict(CASE)
 
-    reply: Reply = in_a_loop(work)
+    reply: Prediction = in_a_loop(work)
     assert [call.name for call in reply.calls] == ["add"]
     assert [(message["role"], message["content"]) for message in asked[1][0]] == [
         ("user", "Add it."),
@@ -331,12 +336,12 @@ def test_a_chatbot_sees_what_was_said_and_reports_its_calls(monkeypatch: pytest.
 def test_a_model_that_fails_is_an_error_of_the_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
     spoken, _ = voice(monkeypatch, RuntimeError("out of paper"))
     with pytest.raises(ModelError, match="out of paper"):
-        conversation(ModelAgent(spoken, most_steps=4), Lines("Do it.", BYE), voices=[spoken])
+        conversation(ToolCallingAgent(spoken, max_steps=4), Lines("Do it.", BYE), clients=[spoken])
 
 
 def test_ids_of_calls_are_their_own() -> None:
     talk = Session(CASE, 0, _NotesBox(Notes()), [Message("assistant", "", (Call("add", {}, "call_2"),))])
-    calls = with_ids((Call("add", {}, "call_2"), Call("add"), Call("add", {}, "mine")), talk)
+    calls = with_unique_ids((Call("add", {}, "call_2"), Call("add"), Call("add", {}, "mine")), talk)
     assert len({call.id for call in calls} | {"call_2"}) == 4
     assert calls[2].id == "mine"
 
@@ -349,7 +354,7 @@ class Filing:
 
     async def reply(self, talk: Session) -> None:
         title = next(message.text for message in talk.messages if message.role == "user")
-        if len(talk.heard) == 1:
+        if len(talk.visible_messages) == 1:
             for call in (
                 Call(helpdesk.CREATE_TICKET, {**TICKET, "title": title}),
                 Call(helpdesk.SEARCH_TICKETS, {"query": "concurrent"}),
@@ -362,7 +367,7 @@ class Filing:
 
 
 class Titled(Lines):
-    def of(self, case: Case, trial: int) -> Lines:
+    def start_session(self, case: Case, trial: int) -> Lines:
         return Lines(f"Concurrent {case.id}", BYE)
 
 
@@ -388,9 +393,9 @@ def test_fifty_conversations_at_once_over_one_server_never_see_each_others_ticke
         for number in range(50)
     ]
 
-    async def work(spec: str) -> list[Reply]:
+    async def work(spec: str) -> list[Prediction]:
         async with Simulator("a", Filing(), Titled(), open_tools([spec], keys=Keys())) as simulator:
-            return list(await asyncio.gather(*(simulator.ask(Question(case)) for case in cases)))
+            return list(await asyncio.gather(*(simulator.predict(case) for case in cases)))
 
     with served() as spec:
         replies = asyncio.run(work(spec))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from callmark.simulation.session import Result, State
+from callmark.simulation.session import State, ToolResult
 from callmark.simulation.states import Changed, changes, expected_changes, with_reached
 from callmark.types import Call, EndStates, Tool
 
@@ -28,16 +28,16 @@ class Desk:
         self.tickets = {"TKT-1": dict(ROW)} if tickets is None else tickets
         self._tells = tells
 
-    async def call(self, call: Call) -> Result:
+    async def call(self, call: Call) -> ToolResult:
         arguments = dict(call.arguments)
         if call.name == "Desk-update":
             self.tickets[arguments.pop("ticket_id")].update(arguments)
-            return Result("ok")
+            return ToolResult("ok")
         if not arguments.get("title"):
-            return Result("A title is needed.", is_error=True)
+            return ToolResult("A title is needed.", is_error=True)
         key = f"TKT-{len(self.tickets) + 1}"
         self.tickets[key] = arguments
-        return Result(f'{{"ticket": {{"id": "{key}"}}}}')
+        return ToolResult(f'{{"ticket": {{"id": "{key}"}}}}')
 
     async def state(self) -> State | None:
         return {"tickets": {key: dict(row) for key, row in self.tickets.items()}} if self._tells else None

@@ -13,21 +13,21 @@ import pytest
 from callmark.errors import BadInput
 from callmark.models import threads
 from callmark.models.model import ModelError
-from callmark.simulation.session import Result, Toolbox
-from callmark.simulation.toolboxes import ListedTools, open_tools
+from callmark.simulation.session import Toolbox, ToolResult, ToolSource
+from callmark.simulation.toolboxes import open_tools
 from callmark.simulation.toolboxes.docstrings import read_docstring
 from callmark.simulation.toolboxes.signatures import Signature
 from callmark.types import Call
 
 Write = Callable[[str], str]
-Use = Callable[[ListedTools], Awaitable[None]]
+Use = Callable[[ToolSource], Awaitable[None]]
 
 
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     """Writes a module of its own into the current folder and gives its name. What does not end is not waited for for long here."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(threads, "_PATIENCE", 0.2)
+    monkeypatch.setattr(threads, "_STOP_TIMEOUT", 0.2)
 
     def write(code: str) -> str:
         name = f"tools_{len(list(tmp_path.glob('*.py')))}_{tmp_path.name}"
@@ -48,18 +48,18 @@ def use(spec: str, what: Use, timeout: float = 20) -> None:
 def names(spec: str) -> list[str]:
     found: list[str] = []
 
-    async def what(tools: ListedTools) -> None:
+    async def what(tools: ToolSource) -> None:
         found.extend(tool.name for tool in tools.tools)
 
     use(spec, what)
     return found
 
 
-def called(spec: str, name: str, timeout: float = 20, **arguments: Any) -> Result | str:
-    found: list[Result | str] = []
+def called(spec: str, name: str, timeout: float = 20, **arguments: Any) -> ToolResult | str:
+    found: list[ToolResult | str] = []
 
-    async def what(tools: ListedTools) -> None:
-        async with tools.opened("a") as toolbox:
+    async def what(tools: ToolSource) -> None:
+        async with tools.open_toolbox("a") as toolbox:
             try:
                 found.append(await toolbox.call(Call(name, arguments)))
             except ModelError as error:
@@ -75,7 +75,7 @@ def refusal(spec: str) -> str:
     return str(error.value)
 
 
-class Colour(enum.Enum):
+class Color(enum.Enum):
     RED = "red"
     BLUE = "blue"
 
@@ -84,6 +84,12 @@ class Colour(enum.Enum):
 class Point:
     x: int
     y: float | None = None
+
+
+@dataclass
+class Paint:
+    color: Color
+    coats: Literal[2, 1] = 2
 
 
 class Address(TypedDict, total=False):
@@ -105,13 +111,23 @@ POINT = {
     "properties": {"x": {"type": "integer"}, "y": {"anyOf": [{"type": "number"}, {"type": "null"}], "default": None}},
     "required": ["x"],
 }
+PAINT = {
+    "type": "object",
+    "properties": {"color": {"type": "string", "enum": ["red", "blue"]}, "coats": {"type": "integer", "enum": [2, 1], "default": 2}},
+    "required": ["color"],
+}
 SCHEMAS: list[tuple[Any, Any, dict[str, Any]]] = [
     (str, None, {**NULLABLE, "default": None}),
     (int, 3, {"type": "integer", "default": 3}),
     (float | None, None, {"anyOf": [{"type": "number"}, {"type": "null"}], "default": None}),
     (bool, ..., {"type": "boolean"}),
-    (Literal["a", "b"], "a", {"enum": ["a", "b"], "default": "a"}),
-    (Colour, Colour.RED, {"enum": ["blue", "red"], "default": "red"}),
+    (Literal["b", "a"], "a", {"type": "string", "enum": ["b", "a"], "default": "a"}),
+    (Literal[1, 2], ..., {"type": "integer", "enum": [1, 2]}),
+    (Literal["b", 2, "a"], ..., {"type": ["string", "integer"], "enum": ["b", 2, "a"]}),
+    (Literal["b", "a"] | None, None, {"anyOf": [{"type": "string", "enum": ["b", "a"]}, {"type": "null"}], "default": None}),
+    (list[Literal[2, 1]], ..., {"type": "array", "items": {"type": "integer", "enum": [2, 1]}}),
+    (Color, Color.RED, {"type": "string", "enum": ["red", "blue"], "default": "red"}),
+    (Paint, ..., PAINT),
     (list[int], ..., {"type": "array", "items": {"type": "integer"}}),
     (dict[str, int], ..., {"type": "object", "additionalProperties": {"type": "integer"}}),
     (Point, ..., POINT),
@@ -236,30 +252,30 @@ def slow():
 
 def _private(): ...
 '''
-CALLS: list[tuple[str, dict[str, Any], Result]] = [
-    ("order", {"item": {"name": "tea"}}, Result('{"name":"tea","count":1,"size":"S","gift":false}')),
+CALLS: list[tuple[str, dict[str, Any], ToolResult]] = [
+    ("order", {"item": {"name": "tea"}}, ToolResult('{"name":"tea","count":1,"size":"S","gift":false}')),
     (
         "order",
         {"item": {"name": "tea", "count": 2.0}, "size": "S", "gift": True},
-        Result('{"name":"tea","count":2,"size":"S","gift":true}'),
+        ToolResult('{"name":"tea","count":2,"size":"S","gift":true}'),
     ),
-    ("order", {"item": {"name": 5}}, Result("item.name is a number, text was expected.", True)),
-    ("order", {}, Result("order needs item.", True)),
-    ("order", {"item": {"name": "tea"}, "gifts": True}, Result("order has no argument called 'gifts'. Did you mean gift?", True)),
-    ("later", {"text": "soon"}, Result("SOON")),
-    ("fails", {"why": "sold out"}, Result("ValueError: sold out", True)),
-    ("leaves", {}, Result("SystemExit: 3", True)),
-    ("nothing", {}, Result("")),
-    ("anything", {"a": 1}, Result('{"a":1}')),
-    ("ordr", {}, Result("There is no tool called 'ordr'. Did you mean order?", True)),
+    ("order", {"item": {"name": 5}}, ToolResult("item.name is a number, text was expected.", True)),
+    ("order", {}, ToolResult("order needs item.", True)),
+    ("order", {"item": {"name": "tea"}, "gifts": True}, ToolResult("order has no argument called 'gifts'. Did you mean gift?", True)),
+    ("later", {"text": "soon"}, ToolResult("SOON")),
+    ("fails", {"why": "sold out"}, ToolResult("ValueError: sold out", True)),
+    ("leaves", {}, ToolResult("SystemExit: 3", True)),
+    ("nothing", {}, ToolResult("")),
+    ("anything", {"a": 1}, ToolResult('{"a":1}')),
+    ("ordr", {}, ToolResult("There is no tool called 'ordr'. Did you mean order?", True)),
 ]
 
 
 def test_functions_are_called_as_they_want_it(module: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    async def what(tools: ListedTools) -> None:
+    async def what(tools: ToolSource) -> None:
         assert [tool.name for tool in tools.tools] == ["order", "later", "fails", "leaves", "nothing", "anything", "slow"]
         assert tools.tools[0].description == "Orders an item."
-        async with tools.opened("a") as toolbox:
+        async with tools.open_toolbox("a") as toolbox:
             for name, arguments, expected in CALLS:
                 assert await toolbox.call(Call(name, arguments)) == expected
             assert await toolbox.state() is None
@@ -272,9 +288,9 @@ def test_a_function_that_changes_its_arguments_does_not_change_the_call(module: 
     name = module("def take(items, more: dict):\n    more['n'] = items.pop()\n    return [items, more]\n")
     call = Call("take", {"items": ["a"], "more": {}})
 
-    async def what(tools: ListedTools) -> None:
-        async with tools.opened("a") as toolbox:
-            assert await toolbox.call(call) == Result('[[],{"n":"a"}]')
+    async def what(tools: ToolSource) -> None:
+        async with tools.open_toolbox("a") as toolbox:
+            assert await toolbox.call(call) == ToolResult('[[],{"n":"a"}]')
 
     use(name, what)
     assert call.arguments == {"items": ["a"], "more": {}}
@@ -321,10 +337,10 @@ def broken():
 
 @pytest.mark.parametrize("maker", ["Desk", "Desk()", "made()"])
 def test_a_class_is_made_anew_for_each_conversation(module: Write, maker: str) -> None:
-    async def what(tools: ListedTools) -> None:
+    async def what(tools: ToolSource) -> None:
         assert [tool.name for tool in tools.tools] == ["open_ticket", "now"]
-        async with tools.opened("a") as one, tools.opened("b") as other:
-            assert await one.call(Call("open_ticket", {"title": "x"})) == Result("T1")
+        async with tools.open_toolbox("a") as one, tools.open_toolbox("b") as other:
+            assert await one.call(Call("open_ticket", {"title": "x"})) == ToolResult("T1")
             assert await one.state() == {"tickets": {"T1": {"title": "x"}}}
             assert await other.state() == {"tickets": {}}
 
@@ -332,8 +348,8 @@ def test_a_class_is_made_anew_for_each_conversation(module: Write, maker: str) -
 
 
 def test_a_list_of_functions_may_be_made_too(module: Write) -> None:
-    async def what(tools: ListedTools) -> None:
-        async with tools.opened("a") as toolbox:
+    async def what(tools: ToolSource) -> None:
+        async with tools.open_toolbox("a") as toolbox:
             await toolbox.call(Call("note", {"text": "x"}))
             assert await toolbox.state() == {"notes": {"x": {}}}
 
@@ -343,12 +359,12 @@ def test_a_list_of_functions_may_be_made_too(module: Write) -> None:
 def test_tools_that_cannot_be_made_for_one_conversation_are_no_reply_there(module: Write) -> None:
     code = "made = []\ndef f(): return 'ok'\ndef tools():\n    made.append(1)\n    return [5] if len(made) == 2 else [f]\n"
 
-    async def what(tools: ListedTools) -> None:
+    async def what(tools: ToolSource) -> None:
         with pytest.raises(ModelError, match="an int stands among the tools"):
-            async with tools.opened("a"):
+            async with tools.open_toolbox("a"):
                 pass
-        async with tools.opened("b") as toolbox:
-            assert await toolbox.call(Call("f")) == Result("ok")
+        async with tools.open_toolbox("b") as toolbox:
+            assert await toolbox.call(Call("f")) == ToolResult("ok")
 
     use(f"{module(code)}:tools()", what)
 
@@ -377,8 +393,8 @@ def test_what_cannot_be_used_is_refused(module: Write, spec: str, expected: str)
 
 
 def test_a_state_that_is_none_is_no_reply(module: Write) -> None:
-    async def what(tools: ListedTools) -> None:
-        async with tools.opened("a") as toolbox:
+    async def what(tools: ToolSource) -> None:
+        async with tools.open_toolbox("a") as toolbox:
             await reads(toolbox)
 
     async def reads(toolbox: Toolbox) -> None:

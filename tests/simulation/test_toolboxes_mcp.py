@@ -14,14 +14,14 @@ import pytest
 from callmark.errors import BadInput
 from callmark.models.keys import Keys
 from callmark.models.model import ModelError
-from callmark.simulation.session import Result, State, Toolbox
+from callmark.simulation.session import State, Toolbox, ToolResult, ToolSource
 from callmark.simulation.states import changes
-from callmark.simulation.toolboxes import ListedTools, connection, open_tools, server_process
-from callmark.simulation.toolboxes.answers import StateReader
+from callmark.simulation.toolboxes import connection, open_tools, server_process
+from callmark.simulation.toolboxes.results import StateReader
 from callmark.types import Call, Tool
 from tests.simulation.mcp_servers import ends_soon, free_port, raw_server, real_server
 
-Use = Callable[[ListedTools], Awaitable[None]]
+Use = Callable[[ToolSource], Awaitable[None]]
 
 
 def use(spec: str, what: Use, timeout: float = 20) -> None:
@@ -32,7 +32,7 @@ def use(spec: str, what: Use, timeout: float = 20) -> None:
     asyncio.run(run())
 
 
-async def done(toolbox: Toolbox, name: str, **arguments: object) -> Result:
+async def done(toolbox: Toolbox, name: str, **arguments: object) -> ToolResult:
     return await toolbox.call(Call(name, dict(arguments)))
 
 
@@ -48,9 +48,9 @@ def acted(command: str, timeout: float = 20, times: int = 1) -> list[str]:
     """What comes of a call of `act`, in a conversation of its own each time."""
     found: list[str] = []
 
-    async def what(tools: ListedTools) -> None:
+    async def what(tools: ToolSource) -> None:
         for _ in range(times):
-            async with tools.opened("a") as toolbox:
+            async with tools.open_toolbox("a") as toolbox:
                 found.append(await said(toolbox, "act"))
 
     use(f"mcp:{command}", what, timeout)
@@ -58,7 +58,7 @@ def acted(command: str, timeout: float = 20, times: int = 1) -> list[str]:
 
 
 def refusal(spec: str) -> str:
-    async def nothing(tools: ListedTools) -> None:
+    async def nothing(tools: ToolSource) -> None:
         raise AssertionError("it was entered")
 
     with pytest.raises(BadInput) as error:
@@ -76,21 +76,21 @@ def _short_moments(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_conversation_has_a_server_of_its_own(tmp_path: Path) -> None:
     pids: list[int] = []
 
-    async def what(tools: ListedTools) -> None:
+    async def what(tools: ToolSource) -> None:
         assert [tool.name for tool in tools.tools][:2] == ["add_note", "pid"]
         assert tools.tools[0].description == "Add a note."
         assert tools.tools[0].parameters["required"] == ["title"]
-        async with tools.opened("a") as one, tools.opened("b") as other:
+        async with tools.open_toolbox("a") as one, tools.open_toolbox("b") as other:
             assert one.tools == tools.tools
-            assert await done(one, "add_note", title="milk") == Result("added milk")
+            assert await done(one, "add_note", title="milk") == ToolResult("added milk")
             assert await one.state() == {"notes": {"milk": {"text": ""}}}
             assert await other.state() == {"notes": {}}
             pids.extend([int(await said(one, "pid")), int(await said(other, "pid"))])
-            assert await done(one, "structured") == Result('{"count":2}')
-            assert await done(one, "refuse") == Result("not allowed", is_error=True)
-            assert await done(one, "picture") == Result("before\n[image: image/png]")
+            assert await done(one, "structured") == ToolResult('{"count":2}')
+            assert await done(one, "refuse") == ToolResult("not allowed", is_error=True)
+            assert await done(one, "picture") == ToolResult("before\n[image: image/png]")
             assert (await done(one, "add_note", title=7)).is_error
-            assert await done(one, "add_nots") == Result("There is no tool called 'add_nots'. Did you mean add_note?", is_error=True)
+            assert await done(one, "add_nots") == ToolResult("There is no tool called 'add_nots'. Did you mean add_note?", is_error=True)
             assert (await one.call(Call("add_note", malformed="not JSON"))).is_error
             assert await said(one, "noisy") == "done"
             big = await done(one, "big")
@@ -112,28 +112,28 @@ def test_a_server_that_keeps_conversations_apart_serves_them_all(tmp_path: Path,
     monkeypatch.setattr("callmark.simulation.toolboxes.mcp._STILL_THERE", 0.5)
     pids: list[int] = []
 
-    async def one(tools: ListedTools, number: int) -> str:
-        async with tools.opened(f"c{number}") as toolbox:
+    async def one(tools: ToolSource, number: int) -> str:
+        async with tools.open_toolbox(f"c{number}") as toolbox:
             assert await toolbox.state() == {"notes": {}}
             await done(toolbox, "add_note", title=f"n{number}")
             await asyncio.sleep(0.01)
             assert await toolbox.state() == {"notes": {f"n{number}": {"text": ""}}}
             return await said(toolbox, "pid")
 
-    async def what(tools: ListedTools) -> None:
+    async def what(tools: ToolSource) -> None:
         served = set(await asyncio.gather(*[one(tools, number) for number in range(20)]))
         assert len(served) == 1
         pids.extend(map(int, served))
-        async with tools.opened("x") as toolbox, tools.opened("y") as beside:
+        async with tools.open_toolbox("x") as toolbox, tools.open_toolbox("y") as beside:
             assert "exit status 7" in await said(toolbox, "die")
             assert "exit status 7" in await said(beside, "pid")  # what it had done there is lost
         pids.append(int(await one(tools, 1)))
-        async with tools.opened("z") as toolbox:
+        async with tools.open_toolbox("z") as toolbox:
             call = asyncio.create_task(said(toolbox, "hang"))
             await asyncio.sleep(0.1)
             call.cancel()
         assert int(await one(tools, 2)) == pids[-1]  # who is cancelled disturbs nobody else
-        async with tools.opened("z") as toolbox:
+        async with tools.open_toolbox("z") as toolbox:
             assert "did not answer block within 2 s" in await said(toolbox, "block")
         pids.append(int(await one(tools, 3)))  # the one that answers nobody any more has been replaced
         assert len(set(pids)) == 3
@@ -152,15 +152,15 @@ def test_what_every_conversation_begins_with_is_looked_at_once(tmp_path: Path, m
 
     monkeypatch.setattr(StateReader, "read", looked)
 
-    async def one(tools: ListedTools, number: int) -> None:
-        async with tools.opened(f"c{number}") as toolbox:
+    async def one(tools: ToolSource, number: int) -> None:
+        async with tools.open_toolbox(f"c{number}") as toolbox:
             before = await toolbox.state()
             assert before == await toolbox.state() == {"notes": {}}
             if number % 2:
                 await done(toolbox, "add_note", title="x")
                 assert await toolbox.state() == {"notes": {"x": {"text": ""}}}
 
-    async def what(tools: ListedTools) -> None:
+    async def what(tools: ToolSource) -> None:
         await asyncio.gather(*[one(tools, number) for number in range(10)])
 
     use(f"mcp:{real_server(tmp_path, 'shared')}", what, timeout=5)
@@ -202,10 +202,10 @@ def over_http(tmp_path: Path) -> Iterator[str]:
 
 
 def test_over_http_a_conversation_has_a_session_of_its_own(over_http: str) -> None:
-    async def what(tools: ListedTools) -> None:
+    async def what(tools: ToolSource) -> None:
         assert tools.label == f"mcp:http://…@{over_http}?token=…"
-        async with tools.opened("a") as one, tools.opened("b") as other:
-            assert await done(one, "add_note", title="milk") == Result("added milk")
+        async with tools.open_toolbox("a") as one, tools.open_toolbox("b") as other:
+            assert await done(one, "add_note", title="milk") == ToolResult("added milk")
             assert await other.state() == {"notes": {"milk": {"text": ""}}}  # this server keeps nothing apart
             assert (await done(one, "big")).text.endswith("these are the first 1,048,576]")
             gone = await said(one, "die")
@@ -213,9 +213,9 @@ def test_over_http_a_conversation_has_a_session_of_its_own(over_http: str) -> No
             assert "nobody answers there" in await said(other, "pid")
         for number in range(4):
             with pytest.raises(ModelError, match="nobody answers there") as error:
-                async with tools.opened("c"):
+                async with tools.open_toolbox("c"):
                     pass
-            assert error.value.hopeless is (number == 3)
+            assert error.value.fatal is (number == 3)
 
     use(f"mcp:http://me:passw0rd@{over_http}?token=s3cr3tt0ken", what)
     assert refusal(f"mcp:http://me:passw0rd@{over_http}?token=s3cr3tt0ken") == (
@@ -315,9 +315,9 @@ def act(_): time.sleep(100)
 def test_a_conversation_that_is_cancelled_leaves_no_process_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
-    async def what(tools: ListedTools) -> None:
+    async def what(tools: ToolSource) -> None:
         async def talk() -> None:
-            async with tools.opened("a") as toolbox:
+            async with tools.open_toolbox("a") as toolbox:
                 await done(toolbox, "act")
 
         task = asyncio.create_task(talk())
@@ -338,7 +338,7 @@ from callmark.simulation.toolboxes import open_tools
 from callmark.types import Call, Tool
 
 async def main():
-    async with open_tools([sys.argv[1]]) as tools, tools.opened("a") as toolbox:
+    async with open_tools([sys.argv[1]]) as tools, tools.open_toolbox("a") as toolbox:
         print("open", flush=True)
         await toolbox.call(Call("act"))
 

@@ -9,7 +9,7 @@ import pytest
 
 from callmark.errors import BadInput
 from callmark.models.keys import Keys
-from callmark.simulation.session import Result
+from callmark.simulation.session import ToolResult
 from callmark.simulation.toolboxes import open_tools
 from callmark.types import Call
 
@@ -43,14 +43,14 @@ def recorded(tmp_path: Path) -> str:
 
 
 def test_the_kth_call_gives_the_kth_result_and_then_the_last_again(recorded: str) -> None:
-    made: list[tuple[dict[str, Any], Result]] = [
-        ({"city": "Oslo"}, Result("rain")),
-        ({"city": "Oslo", "days": "2"}, Result("fog")),
-        ({"city": " Oslo ", "days": 1.0}, Result("snow")),
-        ({"city": "Oslo"}, Result("snow")),
-        ({"city": "Paris"}, Result("No result was recorded for this call.", is_error=True, missed=True)),
-        ({"city": "oslo"}, Result("No result was recorded for this call.", is_error=True, missed=True)),
-        ({"city": "Rome"}, Result("sun")),
+    made: list[tuple[dict[str, Any], ToolResult]] = [
+        ({"city": "Oslo"}, ToolResult("rain")),
+        ({"city": "Oslo", "days": "2"}, ToolResult("fog")),
+        ({"city": " Oslo ", "days": 1.0}, ToolResult("snow")),
+        ({"city": "Oslo"}, ToolResult("snow")),
+        ({"city": "Paris"}, ToolResult("No result was recorded for this call.", is_error=True, missed=True)),
+        ({"city": "oslo"}, ToolResult("No result was recorded for this call.", is_error=True, missed=True)),
+        ({"city": "Rome"}, ToolResult("sun")),
     ]
 
     async def run() -> None:
@@ -58,7 +58,7 @@ def test_the_kth_call_gives_the_kth_result_and_then_the_last_again(recorded: str
             assert tools.label == "recorded:talks.jsonl"
             assert [tool.name for tool in tools.tools] == ["weather"]
             for _ in range(2):  # each conversation begins at the first
-                async with tools.opened("a") as toolbox:
+                async with tools.open_toolbox("a") as toolbox:
                     for arguments, expected in made:
                         assert await toolbox.call(Call("weather", arguments)) == expected
                     assert (await toolbox.call(Call("wether"))).is_error
@@ -94,10 +94,10 @@ def test_several_sources_are_one_toolbox(recorded: str, tmp_path: Path, monkeypa
     async def run() -> None:
         async with open_tools([recorded, "python:joined_desk_a:Desk", "python:joined_desk_b:Desk"]) as tools:
             assert tools.label == "recorded:talks.jsonl + python:joined_desk_a:Desk + python:joined_desk_b:Desk"
-            async with tools.opened("a") as toolbox:
+            async with tools.open_toolbox("a") as toolbox:
                 assert [tool.name for tool in toolbox.tools] == ["weather", "close_a", "close_b"]
-                assert await toolbox.call(Call("weather", {"city": "Rome"})) == Result("sun")
-                assert await toolbox.call(Call("close_b")) == Result("")
+                assert await toolbox.call(Call("weather", {"city": "Rome"})) == ToolResult("sun")
+                assert await toolbox.call(Call("close_b")) == ToolResult("")
                 assert await toolbox.state() == {
                     "desks": {"1": {}},
                     "same": {},

@@ -1,4 +1,4 @@
-"""A world of notes: plan number 3 wants the note n3. Its expert can be told to go wrong at some plans, each in a way of its own."""
+"""A world of notes: plan 3 asks for the note n3. Its expert can be told to make mistakes at some plans."""
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -7,6 +7,7 @@ from typing import Any, Self
 from callmark.models.model import ModelError
 from callmark.simulation.endings import STEP_LIMIT
 from callmark.simulation.session import Session, UserTurn
+from callmark.synthesis.world import World
 from callmark.types import Call, Case, Message
 
 TOOLS = '''
@@ -36,74 +37,73 @@ def add_note(title: str, text: str = "") -> str:
 RULES = {"rules": [{"id": "few", "says": "One note is enough.", "at_most": {"times": 1, "calls": "add_note"}}]}
 
 
-class NotesWorld:
-    """`wrong` says of plans by number what goes wrong: a word of `Clerk`. `plans` ends at `most`."""
+class NotesWorld(World):
+    """`mistakes` maps the number of a plan to a mistake of `NotesExpert`; there are `max_plans` plans."""
 
     label = "the notes"
     tools: tuple[str, ...] = ("python:notes:Notes",)
-    system = "Write down what people want."
+    policy = "Write down what people want."
     rules: dict[str, Any] = RULES
     branches = ("even", "odd", "never")
-    made_up = False
 
-    def __init__(self, wrong: Mapping[int, str] | None = None, *, most: int = 1000) -> None:
-        self.wrong = dict(wrong or {})
-        self.most = most
-        self.asked: list[tuple[int, int]] = []  # how many plans from which one on
-        self.held: list[str] = []
+    def __init__(self, mistakes: Mapping[int, str] | None = None, *, max_plans: int = 1000) -> None:
+        self.mistakes = dict(mistakes or {})
+        self.max_plans = max_plans
+        self.requests: list[tuple[int, int]] = []  # number of plans, index of the first
+        self.simulated: list[str] = []
 
     def plans(self, number: int, *, seed: int, start: int = 0, balance: bool = False) -> list[Case]:
-        self.asked.append((number, start))
-        return [self._plan(index, seed) for index in range(start, min(start + number, self.most))]
+        self.requests.append((number, start))
+        return [self._plan(index, seed) for index in range(start, min(start + number, self.max_plans))]
 
     def _plan(self, index: int, seed: int) -> Case:
         plan = {"number": index, "title": f"n{index}", "branches": ["odd" if index % 2 else "even"], "seed": seed}
         expected = (Call("add_note", {"title": f"n{index}"}),)
         return Case(f"add-{index:04}", instructions=f"Have n{index} added.", scenario_type="add", expected=expected, data={"plan": plan})
 
-    def expert(self) -> "Clerk":
-        return Clerk(self)
+    def expert(self) -> "NotesExpert":
+        return NotesExpert(self)
 
-    def user(self, seed: int) -> "Customers":
-        return Customers()
+    def user(self, seed: int) -> "NotesUser":
+        return NotesUser()
 
 
-class Clerk:
+class NotesExpert:
     def __init__(self, world: NotesWorld) -> None:
         self._world = world
 
-    async def reply(self, talk: Session) -> None:
-        number = talk.case.data["plan"]["number"]
-        wrong = self._world.wrong.get(number, "")
-        if talk.messages[-1].text.startswith("Thanks"):
-            talk.messages.append(Message("assistant", f"Goodbye, number {number}."))
+    async def reply(self, session: Session) -> None:
+        number = session.case.data["plan"]["number"]
+        mistake = self._world.mistakes.get(number, "")
+        if session.messages[-1].text.startswith("Thanks"):
+            session.messages.append(Message("assistant", f"Goodbye, number {number}."))
             return
-        self._world.held.append(talk.case.id)
-        if wrong == "error":
+        self._world.simulated.append(session.case.id)
+        if mistake == "error":
             raise ModelError("the clerk fell ill")
-        if wrong == "says nothing":
-            talk.messages.append(Message("assistant", ""))
-        title = "hallucinated" if wrong == "invents" else f"n{number - 1}" if wrong == "other note" else f"n{number}"
-        arguments = {"titel": title} if wrong == "misspells" else {"title": title}
-        for place in range(2 if wrong == "twice" else 0 if wrong == "nothing" else 1):
-            await self._call(talk, Call("add_note", arguments, "call_1" if wrong == "same id" else f"call_{place}"))
-        if wrong == "hands over":
-            await self._call(talk, Call("transfer", {}, "call_9"))
-        if wrong == "never ends":
-            talk.ending = STEP_LIMIT
-        talk.messages.append(Message("assistant", f"It is there now, number {number}."))
+        if mistake == "says nothing":
+            session.messages.append(Message("assistant", ""))
+        title = "hallucinated" if mistake == "invents" else f"n{number - 1}" if mistake == "other note" else f"n{number}"
+        arguments = {"titel": title} if mistake == "misspells" else {"title": title}
+        for index in range(2 if mistake == "twice" else 0 if mistake == "nothing" else 1):
+            await self._call(session, Call("add_note", arguments, "call_1" if mistake == "same id" else f"call_{index}"))
+        if mistake == "hands over":
+            await self._call(session, Call("transfer", {}, "call_9"))
+        if mistake == "never ends":
+            session.ending = STEP_LIMIT
+        session.messages.append(Message("assistant", f"It is there now, number {number}."))
 
-    async def _call(self, talk: Session, call: Call) -> None:
-        talk.messages.append(Message("assistant", "", (call,)))
-        result = await talk.toolbox.call(call)
-        talk.messages.append(Message("tool", result.text, (), call.id, call.name))
+    async def _call(self, session: Session, call: Call) -> None:
+        session.messages.append(Message("assistant", "", (call,)))
+        result = await session.toolbox.call(call)
+        session.messages.append(Message("tool", result.text, (), call.id, call.name))
 
 
-class Customers:
+class NotesUser:
     label = "customer"
 
-    def of(self, case: Case, trial: int) -> "Customer":
-        return Customer(case.data["plan"])
+    def start_session(self, case: Case, trial: int) -> "NotesUserSession":
+        return NotesUserSession(case.data["plan"])
 
     async def __aenter__(self) -> Self:
         return self
@@ -112,14 +112,14 @@ class Customers:
         return None
 
 
-class Customer:
-    """Says enough of its own that no two conversations are alike; of number 1000 on all say the same."""
+class NotesUserSession:
+    """Says enough words of its own that no two conversations are near-duplicates."""
 
     def __init__(self, plan: Mapping[str, Any]) -> None:
         self._number = plan["number"]
 
-    async def speak(self, heard: Sequence[Message]) -> UserTurn:
-        if heard:
+    async def next_turn(self, messages: Sequence[Message]) -> UserTurn:
+        if messages:
             return UserTurn("Thanks, bye.", True)
-        words = " ".join(f"w{self._number}x{place}" for place in range(30))
+        words = " ".join(f"w{self._number}x{index}" for index in range(30))
         return UserTurn(f"Add the notes n{self._number} and n{self._number - 1}: {words}")

@@ -1,4 +1,4 @@
-"""Synthesis from an OpenAPI file alone: plans, who talks, and that every conversation is fit to be kept."""
+"""Synthesis from an OpenAPI file alone: plans, who predictions, and that every conversation is fit to be kept."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from callmark.calls.agreement import is_yes
+from callmark.calls.agreement import is_confirmation
 from callmark.data.lint import row_findings
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
@@ -27,7 +27,7 @@ from callmark.synthesis.api_ways import new_key
 from callmark.synthesis.api_world import api_world
 from callmark.synthesis.world import World
 from callmark.types import Case, Conversation, Message
-from tests.synthesis.api_talks import CLINIC, FOLDER, LIBRARY, RETAIL, held
+from tests.synthesis.api_conversations import CLINIC, FOLDER, LIBRARY, RETAIL, simulate_plans
 
 MANY = 40
 
@@ -35,25 +35,25 @@ MANY = 40
 @pytest.mark.parametrize("path", [RETAIL, LIBRARY, CLINIC])
 @pytest.mark.parametrize("balance", [False, True])
 def test_every_conversation_is_grounded_keeps_the_rules_and_reaches_what_was_planned(path: str, balance: bool) -> None:
-    world, cases, talks, tools = held(path, MANY, balance=balance)
+    world, cases, predictions, tools = simulate_plans(path, MANY, balance=balance)
     rules = read_rules(world.rules)
-    for case, talk in zip(cases, talks, strict=True):
-        attempt = Attempt(case.expected, talk.calls, prediction=talk)
-        assert talk.ending in (COMPLETED, TRANSFER), case.id
-        assert row_findings(Conversation(case.id, talk.transcript, tools)) == []
-        assert [(call.name, call.arguments) for call in talk.calls] == [(call.name, call.arguments) for call in case.expected]
-        assert StateEvaluator()(attempt) == {"reached": 1.0, "precision": 1.0, "recall": 1.0}
-        assert PolicyEvaluator(rules)(attempt) == {"kept": 1.0, "rules": 1.0}
+    for case, prediction in zip(cases, predictions, strict=True):
+        attempt = Attempt(case.expected, prediction.calls, prediction=prediction)
+        assert prediction.ending in (COMPLETED, TRANSFER), case.id
+        assert row_findings(Conversation(case.id, prediction.transcript, tools)) == []
+        assert [(call.name, call.arguments) for call in prediction.calls] == [(call.name, call.arguments) for call in case.expected]
+        assert StateEvaluator().evaluate(attempt).values == {"reached": 1.0, "precision": 1.0, "recall": 1.0}
+        assert PolicyEvaluator(rules).evaluate(attempt).values == {"kept": 1.0, "rules": 1.0}
         assert set(_outcomes(case)) <= set(world.branches)
 
 
 @pytest.mark.parametrize("path", [RETAIL, LIBRARY])
 def test_the_same_seed_gives_the_same_words_and_another_others(path: str) -> None:
-    held.cache_clear()
-    first = held(path, 8, seed=7)[2]
-    held.cache_clear()
-    again, other = (held(path, 8, seed=seed)[2] for seed in (7, 8))
-    assert [talk.transcript for talk in first] == [talk.transcript for talk in again]
+    simulate_plans.cache_clear()
+    first = simulate_plans(path, 8, seed=7)[2]
+    simulate_plans.cache_clear()
+    again, other = (simulate_plans(path, 8, seed=seed)[2] for seed in (7, 8))
+    assert [prediction.transcript for prediction in first] == [prediction.transcript for prediction in again]
     assert all(one.transcript != two.transcript for one, two in zip(first, other, strict=True))
 
 
@@ -94,25 +94,25 @@ def test_most_plans_change_something() -> None:
 
 
 def test_what_is_refused_is_said_why_and_not_done() -> None:
-    _, cases, talks, _ = held(RETAIL, MANY)
-    refused = [(case, talk) for case, talk in zip(cases, talks, strict=True) if case.scenario_type == "refused"]
+    _, cases, predictions, _ = simulate_plans(RETAIL, MANY)
+    refused = [(case, prediction) for case, prediction in zip(cases, predictions, strict=True) if case.scenario_type == "refused"]
     assert len(refused) > 1
-    for case, talk in refused:
+    for case, prediction in refused:
         because = _goals(case)[0]["because"]
         assert re.search(r"[Oo]nly .*(pending|delivered).* The status of this one is \w+", because)
-        assert any(because in message.text for message in talk.transcript if message.role == "assistant")
-        assert talk.states is not None
-        assert talk.states.reached == {}
+        assert any(because in message.text for message in prediction.transcript if message.role == "assistant")
+        assert prediction.states is not None
+        assert prediction.states.reached == {}
 
 
 def test_who_changes_their_mind_has_nothing_changed() -> None:
-    _, cases, talks, _ = held(LIBRARY, MANY)
-    declined = [talk for case, talk in zip(cases, talks, strict=True) if case.scenario_type == "declined"]
+    _, cases, predictions, _ = simulate_plans(LIBRARY, MANY)
+    declined = [prediction for case, prediction in zip(cases, predictions, strict=True) if case.scenario_type == "declined"]
     assert declined
-    for talk in declined:
-        assert talk.states is not None
-        assert talk.states.reached == {}
-        assert any(message.text.startswith("No,") for message in talk.transcript if message.role == "user")
+    for prediction in declined:
+        assert prediction.states is not None
+        assert prediction.states.reached == {}
+        assert any(message.text.startswith("No,") for message in prediction.transcript if message.role == "user")
 
 
 def test_customers_are_identified_before_anything_else_where_the_policy_says_so() -> None:
@@ -125,19 +125,19 @@ def test_customers_are_identified_before_anything_else_where_the_policy_says_so(
 
 
 def test_nobody_reads_of_other_peoples_orders() -> None:
-    _, _, talks, _ = held(RETAIL, MANY)
-    for talk in talks:
-        answers = [json.loads(message.text) for message in talk.transcript if message.role == "tool" and message.text.startswith("{")]
+    _, _, predictions, _ = simulate_plans(RETAIL, MANY)
+    for prediction in predictions:
+        answers = [json.loads(message.text) for message in prediction.transcript if message.role == "tool" and message.text.startswith("{")]
         assert len({answer["user_id"] for answer in answers if "user_id" in answer}) <= 1
 
 
 @pytest.mark.parametrize("path", [RETAIL, LIBRARY, CLINIC])
 def test_what_is_said_reads_as_people_write(path: str) -> None:
-    _, _, talks, _ = held(path, MANY)
-    for talk in talks:
-        said = [message.text for message in talk.transcript if message.role == "user"]
+    _, _, predictions, _ = simulate_plans(path, MANY)
+    for prediction in predictions:
+        said = [message.text for message in prediction.transcript if message.role == "user"]
         assert len(set(said)) == len(said), "nobody says the same twice"
-        for message in talk.transcript[1:]:
+        for message in prediction.transcript[1:]:
             if message.role in ("user", "assistant") and message.text:
                 assert not re.search(r"[{}]|\bNone\b|\bTrue\b|\ba a\b|\bthe the\b|  |_id\b|\ba [aeo]\w", message.text, re.IGNORECASE), (
                     message.text
@@ -147,38 +147,40 @@ def test_what_is_said_reads_as_people_write(path: str) -> None:
 
 def test_a_file_that_says_little_is_used_whole() -> None:
     cases = api_world(CLINIC).plans(120, seed=7, balance=True)
-    assert {call.name for case in cases for call in case.expected} == {tool.name for tool in held(CLINIC, MANY)[3]}
+    assert {call.name for case in cases for call in case.expected} == {tool.name for tool in simulate_plans(CLINIC, MANY)[3]}
 
 
 def test_who_of_several_people_it_is_about_is_said_and_never_guessed() -> None:
     """Whatever is about a patient has their name, or what else tells them from the others, said by the user before."""
-    _, _, talks, _ = held(CLINIC, MANY, balance=True)
+    _, _, predictions, _ = simulate_plans(CLINIC, MANY, balance=True)
     checked = 0
-    for talk in talks:
-        said = "\n".join(message.text for message in talk.transcript if message.role == "user")
-        people = [row for text in _answers(talk.transcript, "searchPatients") for row in json.loads(text)]
-        for call in talk.calls:
+    for prediction in predictions:
+        said = "\n".join(message.text for message in prediction.transcript if message.role == "user")
+        people = [row for text in _answers(prediction.transcript, "searchPatients") for row in json.loads(text)]
+        for call in prediction.calls:
             mine = [row for row in people if row["mrn"] == call.arguments.get("mrn")]
             if mine and len(people) > 1:
                 checked += 1
-                assert any(row["name"] in said or row["phone"] in said for row in mine), talk.case
+                assert any(row["name"] in said or row["phone"] in said for row in mine), prediction.case
     assert checked > 5
 
 
 def test_a_transfer_of_money_is_no_end_of_the_talk() -> None:
-    talks = held(CLINIC, MANY, balance=True)[2]
-    paid = [talk for talk in talks if any(call.name == "make_transfer" for call in talk.calls)]
+    predictions = simulate_plans(CLINIC, MANY, balance=True)[2]
+    paid = [prediction for prediction in predictions if any(call.name == "make_transfer" for call in prediction.calls)]
     assert paid
-    assert {talk.ending for talk in paid} == {COMPLETED}
+    assert {prediction.ending for prediction in paid} == {COMPLETED}
 
 
 def test_what_is_new_is_as_it_was_asked_for_and_in_its_first_state() -> None:
-    _, _, talks, _ = held(CLINIC, MANY, balance=True)
+    _, _, predictions, _ = simulate_plans(CLINIC, MANY, balance=True)
     booked = [
         (call.arguments["slot"], json.loads(text))
-        for talk in talks
+        for prediction in predictions
         for call, text in zip(
-            [call for call in talk.calls if call.name == "bookAppointment"], _answers(talk.transcript, "bookAppointment"), strict=True
+            [call for call in prediction.calls if call.name == "bookAppointment"],
+            _answers(prediction.transcript, "bookAppointment"),
+            strict=True,
         )
     ]
     assert booked
@@ -209,17 +211,17 @@ def test_who_creates_a_thing_gives_it_a_key_that_no_other_has_or_had(tmp_path: P
     path = tmp_path / "pets.json"
     path.write_text(json.dumps(_pets(answered, number)), encoding="utf-8")
     api = MockApi(read_api(str(path)))
-    _, cases, talks, tools = held(str(path), 60)
+    _, cases, predictions, tools = simulate_plans(str(path), 60)
     created = 0
-    for case, talk in zip(cases, talks, strict=True):
-        assert talk.ending == COMPLETED
-        assert row_findings(Conversation(case.id, talk.transcript, tools)) == []
-        assert StateEvaluator()(Attempt(case.expected, talk.calls, prediction=talk))["reached"] == 1
+    for case, prediction in zip(cases, predictions, strict=True):
+        assert prediction.ending == COMPLETED
+        assert row_findings(Conversation(case.id, prediction.transcript, tools)) == []
+        assert StateEvaluator().evaluate(Attempt(case.expected, prediction.calls, prediction=prediction)).values["reached"] == 1
         there = api.opened(case.id).state()["pet"]
-        for index, message in enumerate(talk.transcript):
+        for index, message in enumerate(prediction.transcript):
             for key in (str(call.arguments["id"]) for call in message.calls if call.name == "createPet"):
                 created += 1
-                before = talk.transcript[:index]
+                before = prediction.transcript[:index]
                 assert key not in there
                 assert not any(re.search(rf"\b{key}\b", each.text) for each in before if each.role == "tool")
                 assert any(re.search(rf"\b{key}\b", each.text) for each in before if each.role == "user")
@@ -257,16 +259,16 @@ def test_a_key_is_new_only_where_a_thing_of_its_kind_is_created(tmp_path: Path, 
 
 
 def test_openings_differ() -> None:
-    _, _, talks, _ = held(RETAIL, MANY)
-    openings = [talk.transcript[1].text for talk in talks]
+    _, _, predictions, _ = simulate_plans(RETAIL, MANY)
+    openings = [prediction.transcript[1].text for prediction in predictions]
     assert len(set(openings)) > 0.85 * len(openings)
 
 
 def test_the_world_says_what_it_is() -> None:
     world: World = api_world(LIBRARY)
-    assert (world.label, world.made_up, world.tools) == ("Riverside Public Library", True, (f"openapi:{LIBRARY}",))
-    assert "Only active loans can be renewed." in world.system
-    assert "updateMember, renewLoan, placeHold, cancelHold" in world.system
+    assert (world.label, world.mocked, world.tools) == ("Riverside Public Library", True, (f"openapi:{LIBRARY}",))
+    assert "Only active loans can be renewed." in world.policy
+    assert "updateMember, renewLoan, placeHold, cancelHold" in world.policy
     assert [rule.kind for rule in read_rules(world.rules)] == ["confirmed", "once_per_confirmation"]
     assert {"renewLoan: refused", "listHolds: done", "placeHold: declined", "no operation for it"} <= set(world.branches)
 
@@ -279,8 +281,8 @@ def test_instructions_hold_all_that_a_model_would_need_to_say() -> None:
 
 
 def test_a_yes_is_a_yes_and_a_no_is_none() -> None:
-    assert [line for line in USER["yes"] if not is_yes(line)] == []
-    assert [line for line in USER["no"] if is_yes(line)] == []
+    assert [line for line in USER["yes"] if not is_confirmation(line)] == []
+    assert [line for line in USER["no"] if is_confirmation(line)] == []
     assert [act for act, lines in (EXPERT | USER).items() if len({*lines}) < 2] == []
 
 
@@ -297,10 +299,10 @@ class Mute:
 
     label = "mute"
 
-    def of(self, case: Case, trial: int) -> "Mute":
+    def start_session(self, case: Case, trial: int) -> "Mute":
         return self
 
-    async def speak(self, heard: Any) -> Any:
+    async def next_turn(self, heard: Any) -> Any:
         from callmark.simulation.session import UserTurn
 
         return UserTurn("Hello?" if len(heard) < 16 else "Goodbye then.", len(heard) >= 16)
@@ -313,9 +315,9 @@ class Mute:
 
 
 def test_without_answers_nothing_is_done() -> None:
-    _, cases, talks, _ = held(RETAIL, 10, user=Mute())
-    for case, talk in zip(cases, talks, strict=True):
-        assert talk.calls == (), case.id
+    _, cases, predictions, _ = simulate_plans(RETAIL, 10, user=Mute())
+    for case, prediction in zip(cases, predictions, strict=True):
+        assert prediction.calls == (), case.id
 
 
 @pytest.mark.parametrize(
@@ -389,16 +391,16 @@ _TREE = {
 def test_poor_and_odd_files_are_got_along_with(tmp_path: Path, paths: dict[str, Any]) -> None:
     path = tmp_path / "api.json"
     path.write_text(json.dumps({"openapi": "3.1.0", "info": {"title": "Odd"}, "paths": paths, "s": {"Node": _TREE}}), encoding="utf-8")
-    _, cases, talks, tools = held(str(path), 12)
-    for case, talk in zip(cases, talks, strict=True):
-        assert talk.ending == COMPLETED
-        assert row_findings(Conversation(case.id, talk.transcript, tools)) == []
-        assert StateEvaluator()(Attempt(case.expected, talk.calls, prediction=talk))["reached"] == 1
+    _, cases, predictions, tools = simulate_plans(str(path), 12)
+    for case, prediction in zip(cases, predictions, strict=True):
+        assert prediction.ending == COMPLETED
+        assert row_findings(Conversation(case.id, prediction.transcript, tools)) == []
+        assert StateEvaluator().evaluate(Attempt(case.expected, prediction.calls, prediction=prediction)).values["reached"] == 1
 
 
 def test_a_case_without_a_plan_is_told_of() -> None:
     with pytest.raises(BadInput, match="strange has no plan of a conversation with an API"):
-        api_world(LIBRARY).user(7).of(Case("strange", instructions="…"), 0)
+        api_world(LIBRARY).user(7).start_session(Case("strange", instructions="…"), 0)
 
 
 def _goals(case: Case) -> list[dict[str, Any]]:

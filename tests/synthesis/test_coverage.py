@@ -3,7 +3,7 @@
 from typing import Any
 
 from callmark.synthesis.coverage import coverage
-from callmark.synthesis.world import branches_of
+from callmark.synthesis.world import plan_branches
 from callmark.types import Call, Case, Conversation, Message, Tool
 
 TOOLS = (
@@ -46,7 +46,7 @@ def test_nothing_covers_nothing() -> None:
 
 
 def test_a_plan_that_says_nothing_of_branches_takes_none() -> None:
-    assert branches_of(Case("p", instructions="…")) == ()
+    assert plan_branches(Case("p", instructions="…")) == ()
     given: list[Any] = [{}, {"branches": "a"}, {"branches": [1]}, []]
     for own in given:
-        assert branches_of(Case("p", instructions="…", data={"plan": own})) == ()
+        assert plan_branches(Case("p", instructions="…", data={"plan": own})) == ()

@@ -16,7 +16,7 @@ import pytest
 
 from callmark.runs.run import Run
 from callmark.viewer.report import write_report
-from tests.viewer.shown_runs import desk_run, shop_runs
+from tests.viewer.example_runs import desk_run, shop_runs
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page

@@ -17,12 +17,12 @@ pytest.importorskip("playwright.sync_api", reason="no playwright: pip install -e
 from playwright.sync_api import Browser, Page, expect
 
 from callmark.calls.strict import dump
-from callmark.grading.evaluator import Settings
-from callmark.runs.grade_run import grade_file
+from callmark.grading.settings import GradingSettings
+from callmark.runs.grade import grade_predictions
 from tests.rows import assistant, call, result, row, user, write_rows
 from tests.viewer.conftest import WATCH, opening, reported, viewer_process, watched
-from tests.viewer.graded import answer, graded
-from tests.viewer.shown_runs import shop_tool
+from tests.viewer.example_runs import shop_tool
+from tests.viewer.grading_helpers import answer, graded
 
 TRICKS = [
     "<script>window.hit=1</script>",
@@ -104,8 +104,10 @@ def hostile_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     write_rows(folder / "scenarios.jsonl", *map(scenario, TRICKS), scenario(WORD))
     write_rows(folder / "held.jsonl", *map(held, TRICKS), held(WORD))
-    settings = Settings(evaluators=("process", "state", "effort"))
-    talks = grade_file(str(folder / "scenarios.jsonl"), [str(folder / "held.jsonl")], settings, out=str(folder / "runs"), name="scenarios")
+    settings = GradingSettings(evaluators=("process", "state", "effort"))
+    talks = grade_predictions(
+        str(folder / "scenarios.jsonl"), [str(folder / "held.jsonl")], settings, out=str(folder / "runs"), name="scenarios"
+    )
     for number, path in enumerate([*(Path(run.folder.path) for run in runs), Path(talks.folder.path)]):
         info = json.loads((path / "run.json").read_text())
         trick = TRICKS[number]

@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, Page, expect
 from callmark.runs.run import Run
 from tests.graded_runs import make_run, right, some
 from tests.viewer.conftest import Opener, viewer_process
-from tests.viewer.graded import changed
-from tests.viewer.shown_runs import shop
+from tests.viewer.example_runs import shop
+from tests.viewer.grading_helpers import changed
 
 PAPER = "getComputedStyle(document.documentElement).backgroundColor"
 

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from callmark.grading.evaluator import Settings
-from callmark.grading.grader import GradeRecord
-from callmark.runs.grade_run import GradeOptions, grade_file
+from callmark.grading.record import GradeRecord
+from callmark.grading.settings import GradingSettings
+from callmark.runs.grade import GradeOptions, grade_predictions
 from callmark.runs.run import Run
 from callmark.types import Call, Fault
-from callmark.viewer.conversations import CasesOfRun, Talk
+from callmark.viewer.case_columns import FAULTS, MOST_NAMES, NO_CALL, UNKNOWN_TOOL, Columns, MadeCalls
 from callmark.viewer.graded_rows import GradedRows
 from callmark.viewer.page_data import case_data, label, run_data
 from callmark.viewer.page_json import LONGEST, inside_script, page_json, shown_id
-from callmark.viewer.rows import FAULTS, MOST_NAMES, NO_CALL, UNKNOWN_TOOL, Columns, MadeCalls
+from callmark.viewer.run_cases import RunCases, Talk
 from tests.rows import assistant, call, row, user, write_rows
-from tests.viewer.graded import answer, case, graded, talks
+from tests.viewer.grading_helpers import answer, case, graded, talks
 
 
 def read(run: Run) -> GradedRows:
@@ -81,7 +81,7 @@ def test_names_that_are_endless_are_told_apart_up_to_a_number() -> None:
 def test_texts_of_a_row_are_cut() -> None:
     columns = Columns((), headline="call.score", counted=())
     columns.add(GradeRecord("i" * 10**6, conversation="c" * 10**6, expected=("f",), error="e" * 10**6), ())
-    columns.add(GradeRecord("b", expected=("f",), made=("f",), pairs=((0, 0, True),)), (Call("f", {"a": "x" * 10**6}),))
+    columns.add(GradeRecord("b", expected=("f",), actual=("f",), pairs=((0, 0, True),)), (Call("f", {"a": "x" * 10**6}),))
     assert len(json.dumps(columns.chunk(0, 2))) < 3000
 
 
@@ -134,7 +134,7 @@ def test_metrics_have_words(metric: str, words: str) -> None:
 def test_a_case_shows_a_recorded_value_as_it_is(tmp_path: Path) -> None:
     wanted = call("get_weather", {"city": {"$literal": {"$any": True}}})
     run = graded(tmp_path, [case("a", [wanted])], [answer("a", bonn(), text="well", thinking="hm")])
-    (talk,) = CasesOfRun(run.folder, run.info).talks()
+    (talk,) = RunCases(run.folder, run.info).talks()
     (grade,) = run.grades()
     found = case_data("base", grade, talk.cases[0].case, read(run).prediction(0))
     assert found["expected"][0]["arguments"] == {"city": {"$any": True}}
@@ -164,8 +164,8 @@ def test_decision_points_of_one_conversation_share_it(tmp_path: Path, cut: bool)
         write(expand(load(file)), tmp_path / "points.jsonl")
         file = tmp_path / "points.jsonl"
     run = graded(tmp_path, file, [answer("t0:1", bonn())])
-    assert run.info.dataset.cut == cut
-    cases = CasesOfRun(run.folder, run.info)
+    assert run.info.dataset.expanded == cut
+    cases = RunCases(run.folder, run.info)
     assert cases.problem == ""
     found = list(cases.talks())
     assert [[one.case.id for one in talk.cases] for talk in found] == [[f"t{n}:1", f"t{n}:3.0", f"t{n}:3.1"] for n in range(3)]
@@ -184,7 +184,7 @@ def test_a_case_is_found_wherever_it_stands(tmp_path: Path, lines: str) -> None:
     text = between.join(map(json.dumps, rows))
     file.write_text(f"[{text}]" if lines == "an array" else text)
     run = graded(tmp_path, file, [answer("c0", bonn())])
-    cases = CasesOfRun(run.folder, run.info)
+    cases = RunCases(run.folder, run.info)
     for number, near in [(0, 0), (63, 63), (64, 64), (399, 399), (399, 390), (399, 0), (5, 399)]:
         found = cases.find(f"c{number}", None, near)
         assert found is not None
@@ -202,10 +202,12 @@ def test_a_case_is_found_behind_rows_that_have_none(tmp_path: Path, monkeypatch:
     rows = [told[0], *(chat(f"chat{n}") for n in range(300)), "{broken", told[1], told[2]]
     file = write_rows(tmp_path / "t.jsonl", *({"item": one} if wrapped and isinstance(one, dict) else one for one in rows))
     answers = write_rows(tmp_path / "p.jsonl", answer("t2:1", bonn()))
-    run = grade_file(str(file), [str(answers)], Settings(), out=str(tmp_path), name="r", how=GradeOptions(on_bad=lambda bad: None))
-    cases = CasesOfRun(run.folder, run.info)
+    run = grade_predictions(
+        str(file), [str(answers)], GradingSettings(), out=str(tmp_path), name="r", how=GradeOptions(on_bad=lambda bad: None)
+    )
+    cases = RunCases(run.folder, run.info)
     assert cases.problem == ""
-    monkeypatch.setattr(CasesOfRun, "_opened", lambda self: pytest.fail("the whole file was read"))
+    monkeypatch.setattr(RunCases, "_opened", lambda self: pytest.fail("the whole file was read"))
     for near in (0, 2):
         found = cases.find("t2:1", "t2", near)
         assert found is not None
@@ -218,9 +220,9 @@ def test_a_decision_point_is_shown_in_the_longest_history_around_it(tmp_path: Pa
 
     write(expand(load(talks(tmp_path / "talks.jsonl", 40))), tmp_path / "points.jsonl")
     run = graded(tmp_path, tmp_path / "points.jsonl", [answer("t0:1", bonn())])
-    cases = CasesOfRun(run.folder, run.info)
+    cases = RunCases(run.folder, run.info)
     whole = {told.case.id: (talk, told) for talk in cases.talks() for told in talk.cases}
-    monkeypatch.setattr(CasesOfRun, "_opened", lambda self: pytest.fail("the whole file was read"))
+    monkeypatch.setattr(RunCases, "_opened", lambda self: pytest.fail("the whole file was read"))
     for near, (name, (talk, told)) in enumerate(whole.items()):
         found = cases.find(name, None, near)
         assert found is not None
@@ -232,7 +234,7 @@ def test_a_case_of_a_conversation_that_is_there_twice_is_found_in_its_own(tmp_pa
     lines = talks(tmp_path / "t.jsonl").read_text().splitlines()
     file = write_rows(tmp_path / "twice.jsonl", *lines, lines[0].replace("Bonn0", "Kiel"))
     run = graded(tmp_path, file, [answer("t0~2:1", bonn())])
-    found = CasesOfRun(run.folder, run.info).find("t0~2:1", "t0~2", 3)
+    found = RunCases(run.folder, run.info).find("t0~2:1", "t0~2", 3)
     assert found is not None
     assert str(found[1].case.expected[0]) == 'get_weather(city="Kiel")'
 
@@ -241,9 +243,9 @@ def test_a_dataset_that_is_not_what_it_was_shows_nothing(tmp_path: Path) -> None
     run = graded(tmp_path, [case("a", [bonn()])], [answer("a", bonn())])
     file = tmp_path / "base-cases.jsonl"
     file.write_text(file.read_text().replace("How is Bonn?", "How is Kiel?"))
-    assert "has changed since the run" in CasesOfRun(run.folder, run.info).problem
+    assert "has changed since the run" in RunCases(run.folder, run.info).problem
     file.unlink()
-    assert "gone" in CasesOfRun(run.folder, run.info).problem
+    assert "gone" in RunCases(run.folder, run.info).problem
 
 
 DEEP: Any = 1

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from callmark.errors import BadInput
-from callmark.runs.compare import compared
+from callmark.runs.compare import compare_runs
 from callmark.runs.run import Run
 from callmark.viewer.bounded_heap import BoundedHeap
 from callmark.viewer.bundle import around_data, page_files, script
 from callmark.viewer.report import write_report
 from tests.graded_runs import make_run, some
 from tests.rows import call, user
-from tests.viewer.graded import answer, case, graded, talks
+from tests.viewer.grading_helpers import answer, case, graded, talks
 
 NASTY = [
     "</script><script>alert(1)</script>",
@@ -164,7 +164,7 @@ def test_runs_of_one_dataset_share_its_conversations_and_are_compared(tmp_path: 
     tuned = graded(tmp_path, file, [answer("t0:1", bonn("Bonn0")), answer("t1:1", bonn("Bonn1"))], "tuned")
     data = report(tmp_path, base, tuned).data
     assert len(data["conversations"]) == 3
-    (against,) = compared([base, tuned])
+    (against,) = compare_runs([base, tuned])
     change = against.comparison.metrics["call.score"]
     assert data["comparison"]["metrics"][0]["of"] == [
         {

@@ -15,20 +15,20 @@ from urllib.parse import quote, urlencode
 import pytest
 import uvicorn
 
-from callmark.analysis.summary import summarise
 from callmark.errors import BadInput
-from callmark.grading.grader import GradeRecord
-from callmark.runs.run import Run, keep_summary
+from callmark.grading.record import GradeRecord
+from callmark.runs.run import Run, store_summary
 from callmark.runs.store import RunFolder
 from callmark.types import Fault
-from callmark.viewer import folder_of_runs
-from callmark.viewer.folder_of_runs import FolderOfRuns
+from callmark.viewer import run_collection
 from callmark.viewer.opened_run import OpenedRun
 from callmark.viewer.priority_gate import PriorityGate
+from callmark.viewer.run_collection import RunCollection
 from callmark.viewer.server import HOST, POLICY, application, listen, new_token
 from tests.graded_runs import make_run, some
 from tests.rows import call
-from tests.viewer.graded import answer, case, changed, graded, talks
+from tests.summaries import summarize
+from tests.viewer.grading_helpers import answer, case, changed, graded, talks
 
 SECRET = "what nobody else should see"
 
@@ -71,7 +71,7 @@ class Viewer:
 def viewing(folder: Path) -> Iterator[Viewer]:
     listener, token = listen(0), new_token()
     port = listener.getsockname()[1]
-    app: Any = application(FolderOfRuns(str(folder)), token=token, port=port)
+    app: Any = application(RunCollection(str(folder)), token=token, port=port)
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off", server_header=False))
     thread = Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
@@ -308,9 +308,9 @@ def test_what_makes_no_sense_is_told_in_a_sentence(viewer: Viewer, query: str, s
 
 
 def test_a_folder_that_is_a_run_shows_that_one(folder: Path) -> None:
-    assert list(FolderOfRuns(str(folder / "base")).runs()) == ["base"]
+    assert list(RunCollection(str(folder / "base")).runs()) == ["base"]
     with pytest.raises(BadInput, match="there is no folder"):
-        FolderOfRuns(str(folder / "nothing"))
+        RunCollection(str(folder / "nothing"))
 
 
 def test_a_run_that_is_graded_again_is_read_again(tmp_path: Path) -> None:
@@ -345,7 +345,7 @@ def test_grades_that_make_no_sense_keep_nobody_waiting(tmp_path: Path) -> None:
 def kept(folder: Path, grades: list[GradeRecord], *, of: list[GradeRecord] | None = None) -> Path:
     """A run whose numbers were kept: its own, or those of other grades."""
     run = Run(make_run(folder, grades))
-    keep_summary(run.folder, run.info, summarise(grades if of is None else of))
+    store_summary(run.folder, run.info, summarize(grades if of is None else of))
     return folder
 
 
@@ -378,10 +378,10 @@ def ready(run: OpenedRun) -> dict[str, Any]:
 
 
 def test_a_long_list_is_told_what_was_kept_and_waits_for_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folder_of_runs, "_SMALL", 0)
+    monkeypatch.setattr(run_collection, "_SMALL", 0)
     kept(tmp_path / "a", some(2, of=8))
     make_run(tmp_path / "b", some(4, of=8))
-    runs = FolderOfRuns(str(tmp_path))
+    runs = RunCollection(str(tmp_path))
     found = {one["name"]: one["headline"] for one in runs.list_data()["runs"]}
     assert (found["a"]["mean"], found["b"]) == (0.25, None)
     for _ in range(100):
@@ -469,13 +469,13 @@ def test_an_error_that_was_answered_when_the_run_went_on_is_none(tmp_path: Path,
 
 
 def test_when_it_is_graded_the_grades_count(tmp_path: Path, running: Run) -> None:
-    from callmark.runs.grade_run import grade_again
+    from callmark.runs.grade import regrade
 
     with viewing(tmp_path / "runs") as viewer:
         assert viewer.get("run", name="base")["status"] == "running"
         changed(running, status="complete")
         assert viewer.get("run", name="base")["status"] == "running"  # it is being graded
-        grade_again(RunFolder(running.folder.path), running.info.settings)
+        regrade(RunFolder(running.folder.path), running.info.grading)
         run = viewer.get("run", name="base")
         assert (run["status"], run["ready"]) == ("complete", True)
         assert viewer.get("rows", name="base")["id"] == ["c0", "c1", "c2"]

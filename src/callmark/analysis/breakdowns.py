@@ -1,7 +1,7 @@
-"""The metrics in parts: by tool, by scenario type, by position in the conversation, by prompt length; and how scores are spread.
+"""Breakdowns of the metrics by tool, scenario type, position in the conversation and prompt length; and the distribution of scores.
 
-Every scored grade is in exactly one part of each breakdown, an error in none: the counts add up to the scored grades, and the means,
-weighted by them, to the mean of the run. No grades give no parts.
+Every scored grade is in exactly one slice of each breakdown, an error in none: the counts add up to the scored grades, and the means,
+weighted by them, to the mean of the run. No grades give no slices.
 """
 
 from bisect import bisect_left
@@ -12,26 +12,26 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from callmark.grading.grader import GradeRecord
+from callmark.grading.record import GradeRecord
 
 NO_CALL = "(no call)"
-NO_NAME = "(no name)"  # of a call that is too broken to have one
+NO_NAME = "(no name)"  # of a malformed call without one
 NO_SCENARIO_TYPE = "(no scenario type)"
 NO_POSITION = "(no position)"
 NO_PROMPT = "(no prompt)"
 OTHERS = "…"
-MOST_NAMES = 10_000  # that are told apart; hostile names are endless
+MOST_NAMES = 10_000  # hostile names are endless
 PERCENTS = (5, 25, 50, 75, 95)
 BINS = 10
 _UNKNOWN = -1  # the band of what has none
-_SOON = 2  # the first band of positions goes to 2 ** 2
-_MOST_ALIKE = 10_000  # kinds of grades that are counted before they are added up
+_FIRST_BAND = 2  # positions up to 2 ** 2
+_MOST_PENDING = 10_000  # distinct grades that are counted before they are added up
 
-_Sums = dict[str, tuple[int, float]]  # of each metric, how many and their sum; under "" how many there are
+_Sums = dict[str, tuple[int, float]]  # count and sum of each metric; under "" the count of grades
 _Name = TypeVar("_Name", str, int)
 
 
-class Part(Struct, frozen=True):
+class Slice(Struct, frozen=True):
     """Some of the scored grades: what they have in common, how many they are, the mean of each metric that any of them has."""
 
     name: str
@@ -40,16 +40,16 @@ class Part(Struct, frozen=True):
 
 
 class Breakdowns(Struct, frozen=True):
-    """The run in parts, in four ways. Tools and scenario types: the largest part first; bands in their order, the unknown last."""
+    """Four breakdowns of a run. Tools and scenario types: the largest slice first; bands in their order, the unknown last."""
 
-    by_tool: list[Part]
-    by_scenario_type: list[Part]
-    by_position: list[Part]
-    by_prompt_length: list[Part]
+    by_tool: list[Slice]
+    by_scenario_type: list[Slice]
+    by_position: list[Slice]
+    by_prompt_length: list[Slice]
 
 
 class Distribution(Struct, frozen=True):
-    """How the values of `call.score` are spread: the percentiles, and how many are in each tenth (1.0 is in the last)."""
+    """The distribution of `call.score`: percentiles, and how many values are in each tenth (1.0 is in the last)."""
 
     n: int
     percentiles: dict[str, float]
@@ -57,15 +57,15 @@ class Distribution(Struct, frozen=True):
 
 
 class BreakdownTally:
-    """Takes grades one by one.
+    """Counts grades one by one.
 
     A case with several expected calls is under the first of them, one with none under "(no call)"; where an alternative counted, its
-    calls are the expected ones. Of tools and scenario types the first 10,000 are told apart, the others are under "…".
+    calls are the expected ones. The first 10,000 tools and scenario types have names, the others are under "…".
     """
 
     def __init__(self) -> None:
-        # most grades of a run are like many others: these are counted first, and added up when there are too many kinds
-        self._alike: dict[tuple[str, str, int, int, tuple[str, ...], tuple[float, ...]], int] = {}
+        # most grades of a run equal many others: they are counted first, and added up when there are too many distinct ones
+        self._pending: dict[tuple[str, str, int, int, tuple[str, ...], tuple[float, ...]], int] = {}
         self._tools: dict[str, _Sums] = {}
         self._types: dict[str, _Sums] = {}
         self._positions: dict[int, _Sums] = {}
@@ -78,39 +78,39 @@ class BreakdownTally:
         tool = (grade.expected[0] or NO_NAME) if grade.expected else NO_CALL
         metrics = grade.metrics
         key = (tool, grade.scenario_type, _position(grade.message), _length(grade.prompt), tuple(metrics), tuple(metrics.values()))
-        self._alike[key] = self._alike.get(key, 0) + 1
-        if len(self._alike) >= _MOST_ALIKE:
+        self._pending[key] = self._pending.get(key, 0) + 1
+        if len(self._pending) >= _MOST_PENDING:
             self._add_up()
 
     def breakdowns(self) -> Breakdowns:
-        """The parts so far."""
+        """Return the breakdowns so far."""
         self._add_up()
         return Breakdowns(
             self._largest_first(self._tools),
             self._largest_first(self._types),
-            [self._part(_position_name(band), self._positions[band]) for band in sorted(self._positions, key=_unknown_last)],
-            [self._part(_length_name(band), self._lengths[band]) for band in sorted(self._lengths, key=_unknown_last)],
+            [self._slice(_position_name(band), self._positions[band]) for band in sorted(self._positions, key=_unknown_last)],
+            [self._slice(_length_name(band), self._lengths[band]) for band in sorted(self._lengths, key=_unknown_last)],
         )
 
     def _add_up(self) -> None:
-        for (tool, scenario_type, position, length, metrics, values), times in self._alike.items():
+        for (tool, scenario_type, position, length, metrics, values), times in self._pending.items():
             sums = {"": (times, 0.0), **{metric: (times, times * value) for metric, value in zip(metrics, values, strict=True)}}
-            _put(self._tools, bounded(self._tools, tool), sums)
-            _put(self._types, bounded(self._types, scenario_type or NO_SCENARIO_TYPE), sums)
-            _put(self._positions, position, sums)
-            _put(self._lengths, length, sums)
-        self._alike.clear()
+            _add_sums(self._tools, bounded(self._tools, tool), sums)
+            _add_sums(self._types, bounded(self._types, scenario_type or NO_SCENARIO_TYPE), sums)
+            _add_sums(self._positions, position, sums)
+            _add_sums(self._lengths, length, sums)
+        self._pending.clear()
 
-    def _largest_first(self, found: Mapping[str, _Sums]) -> list[Part]:
+    def _largest_first(self, found: Mapping[str, _Sums]) -> list[Slice]:
         ordered = sorted(found.items(), key=lambda item: (item[0] == OTHERS, -item[1][""][0], item[0]))
-        return [self._part(name, sums) for name, sums in ordered]
+        return [self._slice(name, sums) for name, sums in ordered]
 
-    def _part(self, name: str, sums: _Sums) -> Part:
-        return Part(name, sums[""][0], {metric: total / n for metric, (n, total) in sums.items() if metric})
+    def _slice(self, name: str, sums: _Sums) -> Slice:
+        return Slice(name, sums[""][0], {metric: total / n for metric, (n, total) in sums.items() if metric})
 
 
 class ScoreTally:
-    """Takes grades one by one, and counts how often there is each `call.score`, which has six places at most."""
+    """Counts each value of `call.score`, which has six decimals at most."""
 
     def __init__(self) -> None:
         self._counts: Counter[float] = Counter()
@@ -122,7 +122,7 @@ class ScoreTally:
             self._counts[score] += 1
 
     def distribution(self) -> Distribution | None:
-        """How the scores so far are spread; None where there is none."""
+        """Return the distribution so far; None where there is no score."""
         if not self._counts:
             return None
         histogram = [0] * BINS
@@ -132,18 +132,16 @@ class ScoreTally:
 
 
 def percentiles(counts: Mapping[float, int], percents: Sequence[int] = PERCENTS) -> dict[str, float]:
-    """Percentiles of values, given with how often each is there, by nearest rank, so that each is one of them: `{"p5": …}`; `{}` where
-    there is no value.
-    """
+    """Return percentiles of counted values by nearest rank, so that each is one of the values: `{"p5": …}`; `{}` for no values."""
     values = sorted(counts)
     if not values:
         return {}
-    ends = list(accumulate(counts[value] for value in values))  # how many there are up to this one, itself included
+    ends = list(accumulate(counts[value] for value in values))  # cumulative counts
     return {f"p{percent}": values[bisect_left(ends, _rank(percent, ends[-1]))] for percent in percents}
 
 
 def bounded(known: Collection[str], name: str) -> str:
-    """The name, or "…" for a further one where 10,000 are known already."""
+    """Return the name, or "…" for a new name where 10,000 are known already."""
     return name if name in known or len(known) < MOST_NAMES else OTHERS
 
 
@@ -151,7 +149,7 @@ def _rank(percent: int, n: int) -> int:
     return max(-(-percent * n // 100), 1)
 
 
-def _put(found: dict[_Name, _Sums], name: _Name, sums: _Sums) -> None:
+def _add_sums(found: dict[_Name, _Sums], name: _Name, sums: _Sums) -> None:
     known = found.setdefault(name, {})
     for metric, (n, total) in sums.items():
         before = known.get(metric, (0, 0.0))
@@ -163,14 +161,14 @@ def _unknown_last(band: int) -> tuple[bool, int]:
 
 
 def _position(message: int | None) -> int:
-    return _UNKNOWN if message is None else max((message - 1).bit_length(), _SOON) if message > 0 else _SOON
+    return _UNKNOWN if message is None else max((message - 1).bit_length(), _FIRST_BAND) if message > 0 else _FIRST_BAND
 
 
 def _position_name(band: int) -> str:
-    """`0-4`, `5-8`, `9-16`, …: the index of the message that the decision is in, which is how many stand before it."""
+    """Return `0-4`, `5-8`, `9-16`, …: indexes of the message of the decision, which is the number of messages before it."""
     if band == _UNKNOWN:
         return NO_POSITION
-    return f"{0 if band == _SOON else 2 ** (band - 1) + 1}-{2**band}"
+    return f"{0 if band == _FIRST_BAND else 2 ** (band - 1) + 1}-{2**band}"
 
 
 def _length(prompt: int | None) -> int:
@@ -178,7 +176,7 @@ def _length(prompt: int | None) -> int:
 
 
 def _length_name(band: int) -> str:
-    """`under 1,000`, `1,000-1,999`, `2,000-3,999`, …: characters."""
+    """Return `under 1,000`, `1,000-1,999`, `2,000-3,999`, …: characters."""
     if band == _UNKNOWN:
         return NO_PROMPT
     return f"{500 * 2**band:,}-{1000 * 2**band - 1:,}" if band else "under 1,000"

@@ -1,11 +1,10 @@
-"""Two runs, or more against the first: what differs, how sure that is, which cases were fixed and which broken (docs/metrics.md, 11).
+"""Compare runs with the first: differences, their significance, which cases were fixed and which broken (docs/metrics.md, 11).
 
-Runs are paired on the cases that are scored in both. With trials, a case has the mean over its scored trials. Errors are in none of the
-numbers. Of several lines for one case and trial the last counts. Where no case is scored in both, `BadInput` is raised.
+Runs are paired on the cases that are scored in both. With trials, a case has the mean over its scored trials. Errors are excluded. For
+several grades of one case and trial the last counts. Where no case is scored in both, `BadInput` is raised.
 
-A difference is within noise when its p-value is .05 or more. The interval does not decide: where many are looked at together only
-p-values are adjusted (Holm), those of a metric over the runs, and those of faults over their kinds as well, as they are looked through for
-what differs.
+A difference is within noise when its p-value is .05 or more. The interval does not decide: where many differences are looked at together,
+only p-values are adjusted (Holm), those of a metric over the runs, and those of faults over their kinds as well.
 """
 
 from collections import Counter, defaultdict
@@ -18,20 +17,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from callmark.analysis.breakdowns import NO_CALL
-from callmark.analysis.differences import LEVEL, difference, holm, needed, sign_flip
+from callmark.analysis.differences import LEVEL, cases_needed, difference, holm_adjust, sign_flip_test
 from callmark.analysis.intervals import Clusters
+from callmark.analysis.summary import is_scored
 from callmark.errors import BadInput
-from callmark.grading.grader import GradeRecord
+from callmark.grading.record import GradeRecord
 from callmark.types import FaultKind
-from callmark.wording import counted as number_of
+from callmark.wording import pluralize
 
-_RIGHT = ("call.pass", "process.reliability")
+_PASS_METRICS = ("call.pass", "process.reliability")
 
 
 class MetricChange(Struct, frozen=True):
-    """A metric's mean in both runs, the difference with its 95 % interval (None where one conversation gives none), its p-value, and
-    whether it is within noise.
-    """
+    """A metric's mean in both runs, the difference with its 95 % interval (None for a single conversation), and its p-value."""
 
     before: float
     after: float
@@ -39,12 +37,13 @@ class MetricChange(Struct, frozen=True):
     low: float | None
     high: float | None
     p: float
-    noise: bool
+    within_noise: bool
 
 
 class ToolChange(Struct, frozen=True):
-    """How often a tool was expected, the mean credit of these calls in both runs (1 for a call that is right, 0.5 for other arguments, 0
-    for none), and how many of them were fixed and broken.
+    """How often a tool was expected, the mean credit of these calls in both runs, and how many of them were fixed and broken.
+
+    The credit is 1 for a correct call, 0.5 for other arguments, 0 for none.
     """
 
     tool: str
@@ -56,27 +55,25 @@ class ToolChange(Struct, frozen=True):
 
 
 class FaultChange(Struct, frozen=True):
-    """How often a kind of fault occurred in both runs (with trials: on average over them), the p-value of the difference,
-    and whether it is within noise.
-    """
+    """How often a kind of fault occurred in both runs (with trials: on average over them), and the p-value of the difference."""
 
     kind: FaultKind
     before: float
     after: float
     p: float
-    noise: bool
+    within_noise: bool
 
 
 _Change = TypeVar("_Change", MetricChange, FaultChange)
 
 
 class Comparison(Struct, frozen=True):
-    """A run against another.
+    """A run compared with another.
 
-    `cases` are scored in both; `only_first` and `only_second` count the cases that the other run does not have, `errors_first` and
-    `errors_second` those that both have and that are nothing but errors in this one. A case is right when it passes in every scored trial.
-    `needed` is the number of cases at which a difference of .03 of the headline would be seen, None where that cannot be said. Tools stand
-    with the most broken first, faults with the greatest change first.
+    `cases` are scored in both; `only_first` and `only_second` count the cases that the other run lacks, `errors_first` and
+    `errors_second` those that both have and that are nothing but errors in one. A case is correct when it passes in every scored trial.
+    `cases_needed` is the number of cases that detecting a difference of .03 of the headline needs, None where it is unknown. Tools are
+    sorted by broken calls, faults by the size of the change.
     """
 
     cases: int
@@ -89,17 +86,15 @@ class Comparison(Struct, frozen=True):
     metrics: dict[str, MetricChange]
     fixed: list[str]
     broken: list[str]
-    both_right: int
+    both_correct: int
     both_wrong: int
     tools: list[ToolChange]
     faults: list[FaultChange]
-    needed: int | None
+    cases_needed: int | None
 
 
 class _Trial(Struct, frozen=True, gc=False):
-    """What is kept of a grade: its metrics and their values, the names that were expected, what each of them is credited with, and the
-    kinds of faults.
-    """
+    """What a comparison needs of a grade: its metrics and their values, the expected names, the credit of each, the kinds of faults."""
 
     trial: int
     alternative: int
@@ -110,121 +105,125 @@ class _Trial(Struct, frozen=True, gc=False):
     kinds: tuple[FaultKind, ...]
 
 
-class _Run:
-    """The cases of a run by their ids: the scored trials of each, () where all are errors, and the conversation it was cut from."""
+class _RunCases:
+    """The cases of a run by id: the scored trials of each, () where all are errors, and the conversation it was cut from."""
 
-    def __init__(self, grades: Iterable[GradeRecord], counted: Collection[str]) -> None:
+    def __init__(self, grades: Iterable[GradeRecord], fault_evaluators: Collection[str]) -> None:
         self.cases: dict[str, tuple[_Trial, ...]] = {}
         self.conversations: dict[str, str] = {}
-        self.metrics: dict[str, None] = {}  # that any of the grades has
-        self.shapes: dict[tuple[str, ...], tuple[str, ...]] = {}  # the metrics that grades have together
-        evaluators = frozenset(counted)
-        trials: dict[_Trial, _Trial] = {}  # most are like another, and then they are kept once
+        self.metrics: dict[str, None] = {}  # of any of the grades
+        self.metric_sets: dict[tuple[str, ...], tuple[str, ...]] = {}  # the metrics that grades have together
+        evaluators = frozenset(fault_evaluators)
+        trials: dict[_Trial, _Trial] = {}  # most are like another, and are stored once
         names: dict[str, str] = {}
         for grade in grades:
-            others = tuple([other for other in self.cases.get(grade.case, ()) if other.trial != grade.trial])
-            if grade.error:
-                self.cases[grade.case] = others
+            other_trials = tuple([other for other in self.cases.get(grade.case, ()) if other.trial != grade.trial])
+            if not is_scored(grade):
+                self.cases[grade.case] = other_trials
                 continue
-            shape = tuple(grade.metrics)
-            if shape not in self.shapes:
-                self.metrics.update(dict.fromkeys(shape))
-            trial = _kept(grade, self.shapes.setdefault(shape, shape), evaluators)
-            self.cases[grade.case] = (*others, trials.setdefault(trial, trial))
+            metrics = tuple(grade.metrics)
+            if metrics not in self.metric_sets:
+                self.metrics.update(dict.fromkeys(metrics))
+            trial = _read_trial(grade, self.metric_sets.setdefault(metrics, metrics), evaluators)
+            self.cases[grade.case] = (*other_trials, trials.setdefault(trial, trial))
             if grade.conversation is not None:
                 self.conversations[grade.case] = names.setdefault(grade.conversation, grade.conversation)
 
 
 def compare(
-    first: Iterable[GradeRecord], second: Iterable[GradeRecord], *, headline: str = "call.score", counted: Collection[str] = ()
+    first: Iterable[GradeRecord], second: Iterable[GradeRecord], *, headline: str = "call.score", fault_evaluators: Collection[str] = ()
 ) -> Comparison:
-    """The second run against the first. With `counted`, only faults that one of these evaluators counts are told."""
-    ((_, found),) = compare_all([("the first run", first), ("the second run", second)], headline=headline, counted=counted)
-    return found
+    """Compare the second run with the first. With `fault_evaluators`, only faults that one of these evaluators counts are reported."""
+    runs = [("the first run", first), ("the second run", second)]
+    ((_, comparison),) = compare_all(runs, headline=headline, fault_evaluators=fault_evaluators)
+    return comparison
 
 
 def compare_all(
-    runs: Sequence[tuple[str, Iterable[GradeRecord]]], *, headline: str = "call.score", counted: Collection[str] = ()
+    runs: Sequence[tuple[str, Iterable[GradeRecord]]], *, headline: str = "call.score", fault_evaluators: Collection[str] = ()
 ) -> list[tuple[str, Comparison]]:
-    """Each run against the first, with its name, in their order. Fewer than two raise `BadInput`."""
+    """Compare each run with the first; return names and comparisons in order. Fewer than two runs raise `BadInput`."""
     if len(runs) < 2:
         raise BadInput(f"there {'is only one run' if runs else 'are no runs'}: two are needed to compare")
     name, grades = runs[0]
-    first = _Run(grades, counted)
-    found = [_compare(first, _Run(grades, counted), (name, other), headline) for other, grades in runs[1:]]
-    return [(other, each) for (other, _), each in zip(runs[1:], _adjusted(found), strict=True)]
+    first = _RunCases(grades, fault_evaluators)
+    comparisons = [_compare(first, _RunCases(grades, fault_evaluators), (name, other), headline) for other, grades in runs[1:]]
+    return [(other, each) for (other, _), each in zip(runs[1:], _adjust_p_values(comparisons), strict=True)]
 
 
-def _kept(grade: GradeRecord, metrics: tuple[str, ...], counted: Set[str]) -> _Trial:
-    told = [fault for fault in grade.faults if not counted or not counted.isdisjoint(fault.evaluators)]
-    earned = {fault.expected_index: 0.5 if fault.argument is not None else 0.0 for fault in told}
+def _read_trial(grade: GradeRecord, metrics: tuple[str, ...], evaluators: Set[str]) -> _Trial:
+    faults = [fault for fault in grade.faults if not evaluators or not evaluators.isdisjoint(fault.evaluators)]
+    credit = {fault.expected_index: 0.5 if fault.argument is not None else 0.0 for fault in faults}
     return _Trial(
         grade.trial,
         grade.alternative,
         metrics,
         tuple(grade.metrics.values()),
         grade.expected or (NO_CALL,),
-        tuple([earned.get(index, 1.0) for index in range(len(grade.expected))]) or (float(not told),),
-        tuple([fault.kind for fault in told]),
+        tuple([credit.get(index, 1.0) for index in range(len(grade.expected))]) or (float(not faults),),
+        tuple([fault.kind for fault in faults]),
     )
 
 
-class _Pairs:
-    """The cases that are scored in both runs, in the order of the first: their ids, their trials in either run, and the place of the
-    conversation that each is from.
+class _PairedCases:
+    """The cases that are scored in both runs, in the order of the first.
+
+    Their ids, their trials in each run, and the index of the conversation that each is from.
     """
 
-    def __init__(self, first: _Run, second: _Run) -> None:
+    def __init__(self, first: _RunCases, second: _RunCases) -> None:
         self.runs = (first, second)
         self.ids = [case for case, trials in first.cases.items() if trials and second.cases.get(case)]
         self.trials = [[run.cases[case] for case in self.ids] for run in self.runs]
-        places: dict[str, int] = {}
-        self.places = [places.setdefault(first.conversations.get(case, f"\0{case}"), len(places)) for case in self.ids]
-        self.sizes = Counter(self.places)
+        indexes: dict[str, int] = {}
+        self.conversations = [indexes.setdefault(first.conversations.get(case, f"\0{case}"), len(indexes)) for case in self.ids]
+        self.sizes = Counter(self.conversations)
         self.metrics = [name for name in first.metrics if name in second.metrics]
 
     def clusters(self, differences: Iterable[tuple[int, float]], sizes: Mapping[int, int] | None = None) -> Clusters:
-        """The conversations, by their sum of these differences, each given with the place of its conversation, and their cases (`sizes`,
-        where not all of them count).
+        """Return the conversations by their sum of differences and their number of cases.
+
+        `differences` come with the index of their conversation; `sizes` are the numbers of cases where not all of them count.
         """
         sizes = self.sizes if sizes is None else sizes
         sums = dict.fromkeys(sizes, 0.0)
-        for place, each in differences:
-            sums[place] += each
-        return Counter((round(each, 9), sizes[place]) for place, each in sums.items())
+        for conversation, each in differences:
+            sums[conversation] += each
+        return Counter((round(total, 9), sizes[conversation]) for conversation, total in sums.items())
 
     def values(self, metric: str) -> list[tuple[float, float] | None]:
-        """The value of each case in either run: the mean over those of its trials that have the metric; None where a run has none."""
-        found = [_means(cases, metric, alike=len(run.shapes) == 1) for cases, run in zip(self.trials, self.runs, strict=True)]
-        return [None if before is None or after is None else (before, after) for before, after in zip(*found, strict=True)]
+        """Return the value of each case in both runs: the mean over its trials that have the metric; None where a run has none."""
+        means = [_means(cases, metric, same_metrics=len(run.metric_sets) == 1) for cases, run in zip(self.trials, self.runs, strict=True)]
+        return [None if before is None or after is None else (before, after) for before, after in zip(*means, strict=True)]
 
-    def right(self, headline: str) -> list[tuple[bool, bool]]:
-        """Whether each case is right in either run. Where no metric says so: when it has no fault."""
-        metric = next((name for name in (_RIGHT[::-1] if headline == _RIGHT[1] else _RIGHT) if name in self.metrics), None)
+    def correct(self, headline: str) -> list[tuple[bool, bool]]:
+        """Return whether each case is correct in both runs: by a metric that says so, else when it has no fault."""
+        candidates = _PASS_METRICS[::-1] if headline == _PASS_METRICS[1] else _PASS_METRICS
+        metric = next((name for name in candidates if name in self.metrics), None)
         if metric is not None:
             return [(value[0] == 1, value[1] == 1) if value else (False, False) for value in self.values(metric)]
         before, after = ([not any(trial.kinds for trial in trials) for trials in cases] for cases in self.trials)
         return list(zip(before, after, strict=True))
 
 
-def _compare(first: _Run, second: _Run, names: tuple[str, str], headline: str) -> Comparison:
-    """The comparison, its p-values as they are when nothing else is looked at."""
-    pairs = _Pairs(first, second)
+def _compare(first: _RunCases, second: _RunCases, names: tuple[str, str], headline: str) -> Comparison:
+    """Compare two runs; p-values are not adjusted."""
+    pairs = _PairedCases(first, second)
     only = [len(one.cases.keys() - other.cases.keys()) for one, other in ((first, second), (second, first))]
     shared = first.cases.keys() & second.cases.keys()
     errors = [sum(not run.cases[case] for case in shared) for run in (first, second)]
     if not pairs.ids:
-        told = [f"{number_of(count, 'case')} only in {name}" for count, name in zip(only, names, strict=True) if count]
-        told += [f"{number_of(count, 'error')} in {name}" for count, name in zip(errors, names, strict=True) if count]
+        reasons = [f"{pluralize(count, 'case')} only in {name}" for count, name in zip(only, names, strict=True) if count]
+        reasons += [f"{pluralize(count, 'error')} in {name}" for count, name in zip(errors, names, strict=True) if count]
         raise BadInput(
-            f"no case is scored in both {names[0]} and {names[1]}: {', '.join(told) or 'they have none'}",
+            f"no case is scored in both {names[0]} and {names[1]}: {', '.join(reasons) or 'they have none'}",
             "Runs are compared on the cases that they share: grade both on the same dataset.",
         )
     if not pairs.metrics:
         raise BadInput(f"{names[0]} and {names[1]} have no metric in common", "Grade both by the same evaluators.")
-    measured = ((name, _metric(pairs, name)) for name in pairs.metrics)
-    metrics = {name: found for name, found in measured if found is not None}
-    right = pairs.right(headline)
+    changes = ((name, _metric_change(pairs, name)) for name in pairs.metrics)
+    metrics = {name: change for name, change in changes if change is not None}
+    correct = pairs.correct(headline)
     return Comparison(
         cases=len(pairs.ids),
         conversations=len(pairs.sizes),
@@ -234,39 +233,39 @@ def _compare(first: _Run, second: _Run, names: tuple[str, str], headline: str) -
         errors_second=errors[1],
         headline=headline,
         metrics={name: change for name, (change, _) in metrics.items()},
-        fixed=[case for case, was in zip(pairs.ids, right, strict=True) if was == (False, True)],
-        broken=[case for case, was in zip(pairs.ids, right, strict=True) if was == (True, False)],
-        both_right=right.count((True, True)),
-        both_wrong=right.count((False, False)),
-        tools=_tools(pairs),
-        faults=_faults(pairs),
-        needed=needed(metrics[headline][1]) if headline in metrics else None,
+        fixed=[case for case, was in zip(pairs.ids, correct, strict=True) if was == (False, True)],
+        broken=[case for case, was in zip(pairs.ids, correct, strict=True) if was == (True, False)],
+        both_correct=correct.count((True, True)),
+        both_wrong=correct.count((False, False)),
+        tools=_tool_changes(pairs),
+        faults=_fault_changes(pairs),
+        cases_needed=cases_needed(metrics[headline][1]) if headline in metrics else None,
     )
 
 
-def _metric(pairs: _Pairs, name: str) -> tuple[MetricChange, Clusters] | None:
-    """How a metric changed, on the cases that have it in both runs; None where there is none."""
-    values = [(place, *value) for place, value in zip(pairs.places, pairs.values(name), strict=True) if value is not None]
+def _metric_change(pairs: _PairedCases, name: str) -> tuple[MetricChange, Clusters] | None:
+    """Return how a metric changed, on the cases that have it in both runs, and the clusters; None where no case does."""
+    values = [(index, *value) for index, value in zip(pairs.conversations, pairs.values(name), strict=True) if value is not None]
     if not values:
         return None
-    sizes = pairs.sizes if len(values) == len(pairs.ids) else Counter(place for place, _, _ in values)
-    clusters = pairs.clusters([(place, after - before) for place, before, after in values], sizes)
+    sizes = pairs.sizes if len(values) == len(pairs.ids) else Counter(index for index, _, _ in values)
+    clusters = pairs.clusters([(index, after - before) for index, before, after in values], sizes)
     found = difference(clusters)
     before, after = (fmean(value[side] for value in values) for side in (1, 2))
     return MetricChange(before, after, found.mean, found.low, found.high, found.p, found.p >= LEVEL), clusters
 
 
-def _means(cases: Sequence[tuple[_Trial, ...]], metric: str, *, alike: bool) -> Sequence[float | None]:
-    """The mean of each case over those of its trials that have the metric; `alike` says that all have the same metrics."""
-    if alike and cases:
+def _means(cases: Sequence[tuple[_Trial, ...]], metric: str, *, same_metrics: bool) -> Sequence[float | None]:
+    """Return the mean of each case over its trials that have the metric; `same_metrics`: all trials have the same metrics."""
+    if same_metrics and cases:
         index = cases[0][0].metrics.index(metric)
         return [sum([trial.values[index] for trial in trials]) / len(trials) for trials in cases]
     having = [[trial.values[trial.metrics.index(metric)] for trial in trials if metric in trial.metrics] for trials in cases]
     return [sum(values) / len(values) if values else None for values in having]
 
 
-def _tools(pairs: _Pairs) -> list[ToolChange]:
-    """By the names that were expected. Where different right answers were taken, a case counts under the earliest of them."""
+def _tool_changes(pairs: _PairedCases) -> list[ToolChange]:
+    """Return the changes by expected name. Where different alternatives counted, a case counts under the earliest of them."""
     tools: dict[str, list[float]] = {}
     for trials, others in zip(*pairs.trials, strict=True):
         names = min((*trials, *others), key=attrgetter("alternative")).names
@@ -282,42 +281,42 @@ def _tools(pairs: _Pairs) -> list[ToolChange]:
 
 
 def _credits(trials: tuple[_Trial, ...], names: tuple[str, ...]) -> list[float]:
-    """What each of these calls is credited with, the mean over trials; a trial that took another right answer gives each its mean."""
+    """Return the credit of each of these calls, the mean over trials; a trial by another alternative gives each its mean."""
     each = [trial.credits if trial.names == names else (fmean(trial.credits),) * len(names) for trial in trials]
     return [sum(call) / len(trials) for call in zip(*each, strict=True)]
 
 
-def _faults(pairs: _Pairs) -> list[FaultChange]:
-    """The kinds that occur in either run."""
+def _fault_changes(pairs: _PairedCases) -> list[FaultChange]:
+    """Return the changes of the kinds of faults that occur in either run."""
     counts: dict[FaultKind, list[float]] = {}
     differences: dict[FaultKind, list[tuple[int, float]]] = defaultdict(list)
     for side, cases in enumerate(pairs.trials):
-        for place, trials in zip(pairs.places, cases, strict=True):
+        for conversation, trials in zip(pairs.conversations, cases, strict=True):
             share = 1 / len(trials)
             for kind in [kind for trial in trials for kind in trial.kinds]:
                 counts.setdefault(kind, [0.0, 0.0])[side] += share
-                differences[kind].append((place, share if side else -share))
+                differences[kind].append((conversation, share if side else -share))
     found = []
     for kind, (before, after) in counts.items():
-        p = sign_flip(pairs.clusters(differences[kind]))
+        p = sign_flip_test(pairs.clusters(differences[kind]))
         found.append(FaultChange(kind, round(before, 9), round(after, 9), p, p >= LEVEL))
     return sorted(found, key=lambda fault: (-abs(fault.after - fault.before), fault.kind))
 
 
-def _adjusted(found: list[Comparison]) -> list[Comparison]:
-    """The comparisons with p-values as they are when all are looked at together."""
-    names = dict.fromkeys(name for one in found for name in one.metrics)
-    metrics = {name: iter(holm([one.metrics[name].p for one in found if name in one.metrics])) for name in names}
-    faults = iter(holm([fault.p for one in found for fault in one.faults]))
+def _adjust_p_values(comparisons: list[Comparison]) -> list[Comparison]:
+    """Return the comparisons with p-values adjusted for looking at all of them together."""
+    names = dict.fromkeys(name for each in comparisons for name in each.metrics)
+    metrics = {name: iter(holm_adjust([each.metrics[name].p for each in comparisons if name in each.metrics])) for name in names}
+    faults = iter(holm_adjust([fault.p for each in comparisons for fault in each.faults]))
     return [
         replace(
-            one,
-            metrics={name: _with_p(change, next(metrics[name])) for name, change in one.metrics.items()},
-            faults=[_with_p(fault, next(faults)) for fault in one.faults],
+            each,
+            metrics={name: _with_p(change, next(metrics[name])) for name, change in each.metrics.items()},
+            faults=[_with_p(fault, next(faults)) for fault in each.faults],
         )
-        for one in found
+        for each in comparisons
     ]
 
 
 def _with_p(change: _Change, p: float) -> _Change:
-    return replace(change, p=p, noise=p >= LEVEL)
+    return replace(change, p=p, within_noise=p >= LEVEL)

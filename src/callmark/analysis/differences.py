@@ -1,7 +1,7 @@
-"""How sure the difference of two runs is: its interval, its p-value, and how many cases would show a smaller one (docs/metrics.md, 11).
+"""The significance of a difference of two runs: its interval, its p-value, and the cases that detecting a small one needs.
 
-Differences come in clusters as values do in `intervals`: a conversation each, given as `(sum of its differences, how many)` with the
-number of clusters that have these. There is at least one. The same input gives the same numbers.
+Differences come in clusters as values do in `intervals` (docs/metrics.md, 11): a conversation each, given as `(sum of its differences, how
+many)` with the number of clusters that have these. There is at least one. The same input gives the same numbers.
 """
 
 from collections import Counter
@@ -12,26 +12,25 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from callmark.analysis.intervals import SEED, Clusters, plain_bootstrap
+from callmark.analysis.intervals import SEED, Clusters, percentile_bootstrap
 
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
 
 LEVEL = 0.05
-SMALL = 0.03  # the difference that people want to see
+SMALL_DIFFERENCE = 0.03  # that people want to detect
 FLIPS = 10_000
-_ALL = 13  # clusters up to which every way to flip them is looked at: 8,192
-_WORTH = 16
-_AT_ONCE = 2_000_000  # draws held in memory
-# Sums of right and wrong are often equal. If equals counted in full, a test at 5 % would find a difference that is not there in 3 %: it
-# would be blind to some that are.
-_BETWEEN_EQUALS = 0.001
-_TIE = 1e-9  # what rounding may do to a sum, as a share of all that is summed
+_EXHAUSTIVE = 13  # clusters up to which all 8,192 sign flips are tried
+_WORTH_GROUPING = 16  # times faster that drawing a sign is than drawing a binomial
+_DRAWS_IN_MEMORY = 2_000_000
+# Sums of correct and wrong are often equal. If ties counted in full, a test at 5 % would reject in 3 %: it would miss real differences.
+_TIE_BREAK = 0.001
+_ROUNDING = 1e-9  # of a sum, as a share of all that is summed
 
 
 class Difference(Struct, frozen=True):
-    """A mean difference, its 95 % interval (None where one cluster alone gives none) and its p-value."""
+    """A mean difference, its 95 % interval (None for a single cluster) and its p-value."""
 
     mean: float
     low: float | None
@@ -40,17 +39,17 @@ class Difference(Struct, frozen=True):
 
 
 def difference(clusters: Clusters) -> Difference:
-    """What the differences come to. Where all are 0 the interval is a point and p is 1."""
-    low, high = plain_bootstrap(clusters) or (None, None)
+    """Return the mean of the differences with interval and p-value. Where all are 0 the interval is a point and p is 1."""
+    low, high = percentile_bootstrap(clusters) or (None, None)
     total = sum(each * times for (each, _), times in clusters.items())
-    return Difference(total / _count(clusters), low, high, sign_flip(clusters))
+    return Difference(total / _count(clusters), low, high, sign_flip_test(clusters))
 
 
-def sign_flip(clusters: Clusters) -> float:
-    """How often the sum would be as far from 0 if chance alone gave each cluster its sign. Of equal sums, the one whose clusters have the
-    greater means is farther.
+def sign_flip_test(clusters: Clusters) -> float:
+    """Return how often the sum would be as far from 0 if chance alone gave each cluster its sign.
 
-    Up to 13 clusters that are not 0 every way to flip them is looked at, else 10,000 are drawn; then what was seen counts as one more.
+    Of equal sums, the one whose clusters have the greater means is farther. Up to 13 clusters that are not 0 all sign flips are tried, else
+    10,000 are drawn, and the observed one counts as one more.
     """
     import numpy
 
@@ -58,23 +57,23 @@ def sign_flip(clusters: Clusters) -> float:
     seen = 0.0
     for (total, count), times in clusters.items():
         if total:
-            weighed = total * (1 + _BETWEEN_EQUALS / count)
+            weighed = total * (1 + _TIE_BREAK / count)
             sizes[abs(weighed)] += times
             seen += weighed * times
     if not sizes:
         return 1.0
     farthest = sum(size * times for size, times in sizes.items())
-    seen = abs(seen) - _TIE * farthest
-    if sizes.total() <= _ALL:
+    seen = abs(seen) - _ROUNDING * farthest
+    if sizes.total() <= _EXHAUSTIVE:
         each = numpy.array(sorted(sizes.elements()))
         ways = (numpy.arange(2 ** len(each))[:, None] >> numpy.arange(len(each))) & 1
         return float(numpy.mean(abs(ways @ (2 * each) - farthest) >= seen))
-    extreme = sum(int((abs(2 * positive - farthest) >= seen).sum()) for positive in _positive(sizes))
+    extreme = sum(int((abs(2 * positive - farthest) >= seen).sum()) for positive in _positive_sums(sizes))
     return float((1 + extreme) / (1 + FLIPS))
 
 
-def holm(ps: Sequence[float]) -> list[float]:
-    """The p-values, each as it is when all are looked at together (Holm), in their order."""
+def holm_adjust(ps: Sequence[float]) -> list[float]:
+    """Return the p-values adjusted for multiple comparisons (Holm), in their order."""
     adjusted = [0.0] * len(ps)
     least = 0.0
     for rank, index in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
@@ -83,10 +82,10 @@ def holm(ps: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def needed(clusters: Clusters, *, difference: float = SMALL, power: float = 0.8) -> int | None:
-    """The number of cases, in conversations like these, at which a difference of that size would be seen with that power at 5 %.
+def cases_needed(clusters: Clusters, *, difference: float = SMALL_DIFFERENCE, power: float = 0.8) -> int | None:
+    """Return the number of cases, in conversations like these, at which that difference is detected with that power at 5 %.
 
-    None where the differences do not vary, or stand in one cluster alone: then nothing can be said.
+    None where the differences do not vary, or are in a single cluster: then it is unknown.
     """
     number, count = sum(clusters.values()), _count(clusters)
     if number < 2:
@@ -94,7 +93,7 @@ def needed(clusters: Clusters, *, difference: float = SMALL, power: float = 0.8)
     mean = sum(total * times for (total, _), times in clusters.items()) / count
     spread = sum(times * (total - mean * size) ** 2 for (total, size), times in clusters.items())
     variance = number / (number - 1) * spread / count**2
-    if variance < _TIE**2:
+    if variance < _ROUNDING**2:
         return None
     normal = NormalDist()
     return ceil(count * variance * ((normal.inv_cdf(1 - LEVEL / 2) + normal.inv_cdf(power)) / difference) ** 2)
@@ -104,15 +103,15 @@ def _count(clusters: Clusters) -> int:
     return sum(size * times for (_, size), times in clusters.items())
 
 
-def _positive(sizes: Counter[float]) -> Iterator["NDArray[float64]"]:
-    """Sums of the clusters whose drawn sign is positive. Of clusters that are alike, how many of them are is drawn at once."""
+def _positive_sums(sizes: Counter[float]) -> Iterator["NDArray[float64]"]:
+    """Yield sums of the clusters whose drawn sign is positive. For equal clusters, the number of positive ones is drawn at once."""
     import numpy
 
     random = numpy.random.default_rng(SEED)
-    alike = len(sizes) < sizes.total() / _WORTH  # else a sign for each is drawn sooner
-    each = numpy.array(sorted(sizes) if alike else sorted(sizes.elements()))
+    grouped = len(sizes) < sizes.total() / _WORTH_GROUPING  # else drawing a sign for each is faster
+    each = numpy.array(sorted(sizes) if grouped else sorted(sizes.elements()))
     times = [sizes[size] for size in sorted(sizes)]
-    step = max(1, _AT_ONCE // len(each))
+    step = max(1, _DRAWS_IN_MEMORY // len(each))
     for begun in range(0, FLIPS, step):
         shape = (min(step, FLIPS - begun), len(each))
-        yield (random.binomial(times, 0.5, size=shape) if alike else random.integers(0, 2, size=shape, dtype=numpy.int8)) @ each
+        yield (random.binomial(times, 0.5, size=shape) if grouped else random.integers(0, 2, size=shape, dtype=numpy.int8)) @ each

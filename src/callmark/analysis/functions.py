@@ -1,8 +1,8 @@
-"""How each function fares: how often it was expected, made and paired, and which of its arguments go wrong, with examples.
+"""Results by function and by argument: expected, actual and paired calls, and which arguments are wrong, with examples.
 
-By the pairing that the faults go by: names with case, arguments by `exact`. Where nothing but the evaluator `process` is told, as of scenarios,
-by that (docs/metrics.md, 8): names in any case, arguments by `similar`, functions on its ignore list in neither table. Errors are in none
-of it; no grades give empty tables.
+By the pairing of the faults: names with case, arguments by `exact`. Where only faults of the evaluator `process` are reported, as for
+scenarios, by its pairing (docs/metrics.md, 8): names in any case, arguments by `similar`, no ignored functions. Errors are left out; no
+grades give empty tables.
 """
 
 from collections.abc import Collection, Sequence
@@ -11,34 +11,34 @@ from typing import Any
 from msgspec import Struct
 
 from callmark.analysis.breakdowns import MOST_NAMES, NO_NAME, OTHERS, bounded
-from callmark.analysis.by_process import by_process
+from callmark.analysis.process_view import process_view
 from callmark.calls.strict import dump
-from callmark.grading.evaluators.process import IGNORED, ProcessEvaluator
-from callmark.grading.grader import GradeRecord
+from callmark.grading.ignored_functions import IGNORED_FUNCTIONS, is_ignored
+from callmark.grading.record import GradeRecord
 from callmark.types import Fault, FaultKind
 
 LONGEST_VALUE = 200  # characters of a value in an example
-_EXPECTED, _MADE, _PAIRED, _RIGHT = range(4)
+_EXPECTED, _ACTUAL, _PAIRED, _CORRECT = range(4)
 
 
 class FunctionSummary(Struct, frozen=True):
-    """A function over all scored cases: the calls of it that were expected, made, paired, and in how many pairs all arguments are right.
+    """A function over all scored cases: its expected, actual and paired calls, and the pairs in which all arguments are correct.
 
-    `precision` is paired / made, `recall` paired / expected; None where there is nothing to divide by. A malformed or repeated call is
-    made and not paired.
+    `precision` is paired / actual, `recall` paired / expected; None where there is nothing to divide by. A malformed or repeated call is
+    an actual call and not paired.
     """
 
     name: str
     expected: int
-    made: int
+    actual: int
     paired: int
-    right: int
+    correct: int
     precision: float | None
     recall: float | None
 
 
 class ArgumentExample(Struct, frozen=True):
-    """The first time that an argument was wrong in this way: the case, and both values as JSON, cut if long; None where it was left out."""
+    """The first time that an argument had this fault: the case, and both values as JSON, cut if long; None where it was left out."""
 
     kind: FaultKind
     case: str
@@ -47,8 +47,9 @@ class ArgumentExample(Struct, frozen=True):
 
 
 class ArgumentSummary(Struct, frozen=True):
-    """How often an argument of a function was wrong, in all and in which way; of wrong values how many were hallucinated or taken from
-    elsewhere; an example of each way.
+    """How often an argument of a function was wrong, in all and by kind of fault, with an example of each kind.
+
+    `hallucinated` and `elsewhere` say of wrong values where they came from.
     """
 
     function: str
@@ -65,67 +66,69 @@ class ArgumentSummary(Struct, frozen=True):
 
 
 class FunctionTable(Struct, frozen=True):
-    """Functions, the most expected first; arguments that were wrong, the most often wrong first."""
+    """Functions, the most expected first; arguments that were wrong, the most frequent first."""
 
     functions: list[FunctionSummary]
     arguments: list[ArgumentSummary]
 
 
 class FunctionTally:
-    """Takes grades one by one. With `counted`, only faults that one of these evaluators counts are told; `ignore` is the list of `process`.
+    """Counts grades one by one.
 
-    The first 10,000 functions are told apart, the others are under "…"; likewise 10,000 arguments, further ones under "…" of their
-    function. Where an alternative counted, its calls are the expected ones. Where case does not count, a name is spelled as it was first.
+    With `fault_evaluators`, only faults that one of these evaluators counts are reported; `ignore` is the list of `process`. The first
+    10,000 functions have names, the others are under "…"; likewise 10,000 arguments, further ones under "…" of their function. Where an
+    alternative counted, its calls are the expected ones. Where case does not matter, a name is spelled as it first was.
     """
 
-    def __init__(self, *, counted: Collection[str] = (), ignore: tuple[str, ...] = IGNORED) -> None:
-        self._counted = frozenset(counted)
-        self._process = ProcessEvaluator(ignore) if self._counted == {"process"} else None
+    def __init__(self, *, fault_evaluators: Collection[str] = (), ignore: tuple[str, ...] = IGNORED_FUNCTIONS) -> None:
+        self._fault_evaluators = frozenset(fault_evaluators)
+        self._only_process = self._fault_evaluators == {"process"}
+        self._ignore = ignore
         self._functions: dict[str, list[int]] = {}
-        self._spelled: dict[str, str] = {}
-        self._arguments: dict[tuple[str, str], _Wrong] = {}
+        self._spellings: dict[str, str] = {}
+        self._arguments: dict[tuple[str, str], _ArgumentFaults] = {}
 
     def add(self, grade: GradeRecord) -> None:
         """Count one grade; an error is left out."""
         if grade.error:
             return
-        expected, made, pairs = self._calls(grade)
+        expected, actual, pairs = self._calls(grade)
         for name in expected:
             self._counts(name)[_EXPECTED] += 1
-        for name in made:
-            self._counts(name)[_MADE] += 1
-        for index, _, right in pairs:
+        for name in actual:
+            self._counts(name)[_ACTUAL] += 1
+        for index, _, correct in pairs:
             counts = self._counts(grade.expected[index])
             counts[_PAIRED] += 1
-            counts[_RIGHT] += right
+            counts[_CORRECT] += correct
         for fault in grade.faults:
-            if fault.argument is not None and (not self._counted or not self._counted.isdisjoint(fault.evaluators)):
+            if fault.argument is not None and (not self._fault_evaluators or not self._fault_evaluators.isdisjoint(fault.evaluators)):
                 self._add_argument(grade, fault, fault.argument)
 
     def table(self) -> FunctionTable:
-        """The tables so far."""
-        functions = [_function(self._spelled[key], *counts) for key, counts in self._functions.items()]
-        arguments = [wrong.summary(self._spelled[key], argument) for (key, argument), wrong in self._arguments.items()]
+        """Return the tables so far."""
+        functions = [_summarize_function(self._spellings[key], *counts) for key, counts in self._functions.items()]
+        arguments = [faults.summary(self._spellings[key], argument) for (key, argument), faults in self._arguments.items()]
         return FunctionTable(
-            sorted(functions, key=lambda one: (-one.expected, -one.made, one.name)),
-            sorted(arguments, key=lambda one: (-one.count, one.function, one.argument)),
+            sorted(functions, key=lambda function: (-function.expected, -function.actual, function.name)),
+            sorted(arguments, key=lambda argument: (-argument.count, argument.function, argument.argument)),
         )
 
     def _calls(self, grade: GradeRecord) -> tuple[Sequence[str], Sequence[str], Sequence[tuple[int, int, bool]]]:
-        """The names that were expected and made, and the pairs."""
-        if self._process is None:
-            return grade.expected, grade.made, grade.pairs
-        seen = by_process(grade, self._process)
-        return [grade.expected[place] for place in seen.expected], [grade.made[place] for place in seen.made], seen.pairs
+        """Return the names of the expected and of the actual calls, and the pairs."""
+        if not self._only_process:
+            return grade.expected, grade.actual, grade.pairs
+        view = process_view(grade, self._ignore)
+        return [grade.expected[index] for index in view.expected], [grade.actual[index] for index in view.actual], view.pairs
 
     def _key(self, name: str) -> str:
-        """What a function is known by, or "…"."""
+        """Return the key of a function, or "…"."""
         key = name or NO_NAME
-        if self._process:
+        if self._only_process:
             key = key.casefold()
         if key not in self._functions:
             key = bounded(self._functions, key)
-            self._spelled.setdefault(key, OTHERS if key == OTHERS else name or NO_NAME)
+            self._spellings.setdefault(key, OTHERS if key == OTHERS else name or NO_NAME)
         return key
 
     def _counts(self, name: str) -> list[int]:
@@ -134,19 +137,19 @@ class FunctionTally:
 
     def _add_argument(self, grade: GradeRecord, fault: Fault, argument: str) -> None:
         function = grade.expected[fault.expected_index] if fault.expected_index is not None else ""
-        if self._process and self._process.ignores(function):
+        if self._only_process and is_ignored(function, self._ignore):
             return
         key = (self._key(function), argument)
         if key not in self._arguments and len(self._arguments) >= MOST_NAMES:
             key = (key[0], OTHERS)
-        wrong = self._arguments.get(key)
-        if wrong is None:
-            wrong = self._arguments[key] = _Wrong()
-        wrong.add(grade.case, fault)
+        faults = self._arguments.get(key)
+        if faults is None:
+            faults = self._arguments[key] = _ArgumentFaults()
+        faults.add(grade.case, fault)
 
 
-class _Wrong:
-    """The ways in which one argument was wrong."""
+class _ArgumentFaults:
+    """The faults of one argument."""
 
     __slots__ = ("counts", "elsewhere", "examples", "hallucinated")
 
@@ -183,9 +186,9 @@ class _Wrong:
         )
 
 
-def _function(name: str, expected: int, made: int, paired: int, right: int) -> FunctionSummary:
-    precision, recall = paired / made if made else None, paired / expected if expected else None
-    return FunctionSummary(name, expected, made, paired, right, precision, recall)
+def _summarize_function(name: str, expected: int, actual: int, paired: int, correct: int) -> FunctionSummary:
+    precision, recall = paired / actual if actual else None, paired / expected if expected else None
+    return FunctionSummary(name, expected, actual, paired, correct, precision, recall)
 
 
 def _cut(value: Any) -> str:

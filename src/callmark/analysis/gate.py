@@ -1,11 +1,11 @@
-"""A gate: conditions that a run must meet, each judged with both numbers.
+"""A gate for CI: thresholds that a run must meet, each checked with both numbers.
 
-`min`: a metric is at least so much; `max_drop`: it is not lower than the baseline's by more than so much, on the cases that both have;
-`max_errors`: so many errors at most. With `significant`, a drop counts only where it is no noise. A run with no scored case meets no
-condition on a metric, and no gate at all; nor does one that is not finished. An unknown metric raises `BadInput` with the nearest.
+`min`: fail if a metric is below a number; `max_drop`: fail if it is lower than the baseline's by more, on the cases that both runs have;
+`max_errors`: fail if there are more errors. With `significant`, a drop counts only where it is not within noise. A run without a scored
+case passes no gate; nor does one that is not finished. An unknown metric raises `BadInput` with the nearest.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Literal
 
@@ -14,15 +14,15 @@ from msgspec import Struct
 from callmark.analysis.compare import Comparison
 from callmark.analysis.summary import Summary
 from callmark.errors import BadInput
-from callmark.grading.evaluator import KNOWN
-from callmark.wording import counted, nearest
+from callmark.grading.evaluator import Metric
+from callmark.wording import did_you_mean, pluralize
 
-_EPSILON = 1e-9  # that rounding may cost: .9 is met by nine tenths
-_PLACES = range(3, 10)  # of a number that is shown: more only where fewer would tell it wrongly from its bound
+_EPSILON = 1e-9  # what rounding may cost: nine tenths meet .9
+_PLACES = range(3, 10)  # decimals: more only where fewer would show a value on the wrong side of its threshold
 
 
 class Gate(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The conditions, as the command line or the table `[gate]` of `callmark.toml` says them; `baseline` is the folder of a run."""
+    """The thresholds, as the command line or the table `[gate]` of `callmark.toml` gives them; `baseline` is the folder of a run."""
 
     min: dict[str, float] = {}
     max_drop: dict[str, float] = {}
@@ -31,116 +31,121 @@ class Gate(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     significant: bool = False
 
 
-class Verdict(Struct, frozen=True):
-    """One condition: its kind and what it is about, which no two have in common; whether it is met; and the numbers in words."""
+class GateCheck(Struct, frozen=True):
+    """One threshold: its kind and what it is about, unique together; whether it is met; and the numbers in words."""
 
     condition: Literal["finished", "scored", "min", "max_drop", "max_errors"]
     name: str
     met: bool
-    said: str
+    text: str
 
 
-def check(gate: Gate, metrics: Collection[str]) -> None:
-    """Refuse what no run could be judged by: no condition, unknown metrics, a drop without a baseline, bounds that are none."""
+def validate_gate(gate: Gate, metrics: Mapping[str, Metric]) -> None:
+    """Refuse a gate that no run can be checked by: no threshold, unknown metrics, a drop without a baseline, impossible numbers."""
     if not gate.min and not gate.max_drop and gate.max_errors is None:
         raise BadInput("the gate has no condition: it would let everything through", "Give one: --min call.score=0.9")
-    for option, bounds in (("min", gate.min), ("max-drop", gate.max_drop)):
-        for name, bound in bounds.items():
+    for option, thresholds in (("min", gate.min), ("max-drop", gate.max_drop)):
+        for name, threshold in thresholds.items():
             if name not in metrics:
-                raise BadInput(f"no metric called {name!r}{nearest(name, metrics)}", "callmark gate RUN --list shows those of a run.")
-            _check_bound(f"--{option} {name}={bound:g}", name, bound, drop=option == "max-drop")
+                raise BadInput(f"no metric called {name!r}{did_you_mean(name, metrics)}", "callmark gate RUN --list shows those of a run.")
+            _validate_threshold(f"--{option} {name}={threshold:g}", name, threshold, metrics[name], drop=option == "max-drop")
     if gate.max_drop and not gate.baseline:
         raise BadInput("--max-drop needs something to drop from", "--baseline RUN names it.")
     if gate.max_errors is not None and gate.max_errors < 0:
         raise BadInput(f"--max-errors is {gate.max_errors}, 0 or more was expected")
 
 
-def _check_bound(given: str, name: str, bound: float, *, drop: bool) -> None:
-    """Refuse a bound that is always or never met: it was meant to be another, 90 for .9. An evaluator of one's own may go beyond 1."""
-    if not isfinite(bound):
+def _validate_threshold(given: str, name: str, threshold: float, metric: Metric, *, drop: bool) -> None:
+    """Refuse a threshold that is always or never met, such as 90 for .9."""
+    if not isfinite(threshold):
         raise BadInput(f"{given}: a number was expected")
-    if drop and bound < 0:
+    if drop and threshold < 0:
         raise BadInput(f"{given}: a drop is 0 or more")
-    if name.partition(".")[0] in KNOWN and name != "recorded.reward" and not 0 <= bound <= 1:
-        raise BadInput(f"{given}: {name} goes from 0 to 1")
+    if metric.bounds is None:
+        return
+    least, greatest = metric.bounds
+    if not (threshold <= greatest - least if drop else least <= threshold <= greatest):
+        raise BadInput(f"{given}: {name} goes from {least:g} to {greatest:g}")
 
 
-def judge(gate: Gate, summary: Summary, comparison: Comparison | None = None, *, unfinished: str = "") -> list[Verdict]:
-    """A verdict for each condition, and one more where nothing was scored, or the run is `unfinished`, which says why. `comparison` is the
-    run against the baseline; without one, no condition on a drop is met.
+def check_gate(gate: Gate, summary: Summary, comparison: Comparison | None = None, *, unfinished: str = "") -> list[GateCheck]:
+    """Return a check for each threshold, and one more where nothing was scored, or the run is `unfinished`, which says why.
+
+    `comparison` is the run against the baseline; without one, no threshold on a drop is met.
     """
-    verdicts = [Verdict("finished", "run", False, unfinished)] if unfinished else []
+    checks = [GateCheck("finished", "run", False, unfinished)] if unfinished else []
     if not summary.scored:
-        verdicts.append(Verdict("scored", "scored cases", False, "none: there is nothing to judge by"))
-    verdicts += [_at_least(name, bound, summary) for name, bound in gate.min.items()]
-    verdicts += [_not_lower(name, bound, comparison, gate.significant) for name, bound in gate.max_drop.items()]
+        checks.append(GateCheck("scored", "scored cases", False, "none: there is nothing to judge by"))
+    checks += [_check_min(name, threshold, summary) for name, threshold in gate.min.items()]
+    checks += [_check_drop(name, threshold, comparison, gate.significant) for name, threshold in gate.max_drop.items()]
     if gate.max_errors is not None:
         met = summary.errors <= gate.max_errors
-        said = f"{summary.errors:,}, at most {gate.max_errors:,}" if met else f"{summary.errors:,} > {gate.max_errors:,}"
-        verdicts.append(Verdict("max_errors", "errors", met, said))
-    return verdicts
+        text = f"{summary.errors:,}, at most {gate.max_errors:,}" if met else f"{summary.errors:,} > {gate.max_errors:,}"
+        checks.append(GateCheck("max_errors", "errors", met, text))
+    return checks
 
 
-def _at_least(name: str, bound: float, summary: Summary) -> Verdict:
-    found = summary.metrics.get(name)
-    if found is None:
-        return Verdict("min", name, False, f"not measured, at least {_number(bound)} was expected")
-    met = found.mean >= bound - _EPSILON
-    return Verdict("min", name, met, f"{_beside(found.mean, bound)} {'≥' if met else '<'} {_number(bound)}")
+def _check_min(name: str, threshold: float, summary: Summary) -> GateCheck:
+    estimate = summary.metrics.get(name)
+    if estimate is None:
+        return GateCheck("min", name, False, f"not measured, at least {_format(threshold)} was expected")
+    met = estimate.mean >= threshold - _EPSILON
+    return GateCheck("min", name, met, f"{_format_beside(estimate.mean, threshold)} {'≥' if met else '<'} {_format(threshold)}")
 
 
-def _not_lower(name: str, bound: float, comparison: Comparison | None, significant: bool) -> Verdict:
-    found = comparison.metrics.get(name) if comparison is not None else None
-    if found is None:
-        return Verdict("max_drop", name, False, f"not measured in both, a drop of at most {_number(bound)} was allowed")
-    drop = found.before - found.after
-    within = drop <= bound + _EPSILON
-    met = within or (significant and found.noise)
-    said = f"{_beside(found.after, found.before)}, was {_beside(found.before, found.after)}"
-    if not within:
-        said += f": lower by {_beside(drop, bound)}, at most {_number(bound)}" + (", but within noise" if met else "")
-    return Verdict("max_drop", name, met, said)
+def _check_drop(name: str, threshold: float, comparison: Comparison | None, significant: bool) -> GateCheck:
+    change = comparison.metrics.get(name) if comparison is not None else None
+    if change is None:
+        return GateCheck("max_drop", name, False, f"not measured in both, a drop of at most {_format(threshold)} was allowed")
+    drop = change.before - change.after
+    small = drop <= threshold + _EPSILON
+    met = small or (significant and change.within_noise)
+    text = f"{_format_beside(change.after, change.before)}, was {_format_beside(change.before, change.after)}"
+    if not small:
+        text += f": lower by {_format_beside(drop, threshold)}, at most {_format(threshold)}" + (", but within noise" if met else "")
+    return GateCheck("max_drop", name, met, text)
 
 
-def _beside(value: float, bound: float) -> str:
-    """The value in three places, or in as many as it takes to stand on the side of the bound that it is on."""
-    if abs(value - bound) <= _EPSILON:
-        return _number(bound)
-    return next((text for places in _PLACES if _side(float(text := _places(value, places)), bound) == _side(value, bound)), _number(value))
+def _format_beside(value: float, threshold: float) -> str:
+    """Return the value with three decimals, or as many as it takes to show on which side of the threshold it is."""
+    if abs(value - threshold) <= _EPSILON:
+        return _format(threshold)
+    side = _side(value, threshold)
+    return next((text for places in _PLACES if _side(float(text := _decimals(value, places)), threshold) == side), _format(value))
 
 
-def _side(value: float, bound: float) -> int:
-    return (value > bound) - (value < bound)
+def _side(value: float, threshold: float) -> int:
+    return (value > threshold) - (value < threshold)
 
 
-def _number(value: float) -> str:
-    """A number as it was given: `.8`, `1`, `.8125`."""
-    return _places(value, _PLACES.stop)
+def _format(value: float) -> str:
+    """Return a number as it was given: `.8`, `1`, `.8125`."""
+    return _decimals(value, _PLACES.stop)
 
 
-def _places(value: float, places: int) -> str:
+def _decimals(value: float, places: int) -> str:
     text = f"{value:.{places}f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text.replace("0.", ".", 1) if abs(value) < 1 else text
 
 
-def bounds_of(given: Sequence[str], option: str) -> Mapping[str, float]:
-    """`call.score=0.9` as a name and a number; anything else, and a name that comes twice, raises `BadInput`."""
-    found: dict[str, float] = {}
-    for text in given:
+def parse_thresholds(texts: Sequence[str], option: str) -> Mapping[str, float]:
+    """Return thresholds such as `call.score=0.9` by metric; anything else, and a metric that comes twice, raises `BadInput`."""
+    thresholds: dict[str, float] = {}
+    for text in texts:
         name, _, value = (part.strip() for part in text.partition("="))
         try:
-            bound = float(value)
+            threshold = float(value)
         except ValueError:
-            bound = float("nan")
-        if not name or not isfinite(bound):
+            threshold = float("nan")
+        if not name or not isfinite(threshold):
             raise BadInput(f"--{option} {text} is not METRIC=NUMBER", f"For example --{option} call.score=0.9")
-        if name in found:
+        if name in thresholds:
             raise BadInput(f"--{option} is given twice for {name}")
-        found[name] = bound
-    return found
+        thresholds[name] = threshold
+    return thresholds
 
 
-def headline(verdicts: Sequence[Verdict]) -> str:
-    """`2 of 3 conditions met`."""
-    met = sum(verdict.met for verdict in verdicts)
-    return f"{met:,} of {counted(len(verdicts), 'condition')} met"
+def gate_headline(checks: Sequence[GateCheck]) -> str:
+    """Return `2 of 3 conditions met`."""
+    met = sum(check.met for check in checks)
+    return f"{met:,} of {pluralize(len(checks), 'condition')} met"

@@ -1,8 +1,8 @@
-"""How sure a mean is: 95 % intervals that respect that decision points of one conversation are not independent (docs/metrics.md, 11).
+"""95 % intervals of means over conversations, whose decision points are not independent (docs/metrics.md, 11).
 
-Values come in clusters, a conversation each, given as `(sum of its values, how many)` with the number of clusters that have these.
-Clusters that are alike are interchangeable, so drawing how often each kind comes up is drawing clusters, only faster. Fewer than two
-clusters give no interval: None. The same input gives the same numbers.
+Values come in clusters, a conversation each, given as `(sum of its values, how many)` with the number of clusters that have these. Equal
+clusters are interchangeable, so drawing how often each kind comes up is drawing clusters, only faster. Fewer than two clusters give no
+interval: None. The same input gives the same numbers.
 """
 
 from collections.abc import Mapping
@@ -18,18 +18,20 @@ RESAMPLES = 10_000
 SEED = 20_250_510
 _LOW, _HIGH = 0.025, 0.975
 _NORMAL = NormalDist()
-_Z = _NORMAL.inv_cdf(_HIGH)  # 95 % lie within so many deviations
-_TIE = 1e-12  # what rounding may do to a mean, as a share of the greatest
-_WORTH = 4
-_AT_ONCE = 2_000_000  # draws held in memory
+_Z = _NORMAL.inv_cdf(_HIGH)  # standard deviations that 95 % lie within
+_ROUNDING = 1e-12  # of a mean, as a share of the greatest
+_WORTH_GROUPING = 4  # times faster that drawing a cluster is than drawing how often a kind comes up
+_DRAWS_IN_MEMORY = 2_000_000
 
 Clusters = Mapping[tuple[float, int], int]  # (sum, count) of a cluster: how many clusters have these
 Interval = tuple[float, float]
 
 
 def bootstrap(clusters: Clusters) -> Interval | None:
-    """The interval of a mean: percentiles of the means of as many clusters, drawn with replacement. Which ones is corrected for bias and
-    skew (Efron's BCa): near 1, where what is wrong is rare and easily missed, 2.5 and 97.5 hold the truth too seldom. The mean is in it.
+    """Return the interval of a mean: Efron's BCa bootstrap over clusters.
+
+    The percentiles are corrected for bias and skew: near 1, where faults are rare and easily missed, 2.5 and 97.5 cover too seldom. The
+    mean is in the interval.
     """
     drawn = _drawn_means(clusters)
     if drawn is None:
@@ -39,14 +41,14 @@ def bootstrap(clusters: Clusters) -> Interval | None:
     return _quantiles(drawn, low, high)
 
 
-def plain_bootstrap(clusters: Clusters) -> Interval | None:
-    """The same without the correction, for differences: they go either way, and held the truth less often with it."""
+def percentile_bootstrap(clusters: Clusters) -> Interval | None:
+    """Return the interval without the correction, for differences: they go either way, and coverage was worse with it."""
     drawn = _drawn_means(clusters)
     return None if drawn is None else _quantiles(drawn, _LOW, _HIGH)
 
 
 def wilson(clusters: Clusters) -> Interval | None:
-    """The interval of a rate: Wilson's, on the effective sample size."""
+    """Return the interval of a rate: Wilson's, on the effective sample size."""
     number = sum(clusters.values())
     if number < 2:
         return None
@@ -59,10 +61,10 @@ def wilson(clusters: Clusters) -> Interval | None:
 
 
 def effective_size(clusters: Clusters) -> float:
-    """How many independent values would tell as much: n / design effect, never more than n.
+    """Return how many independent values would be as informative: n / design effect, never more than n.
 
-    The design effect is 1 + (the size of a value's cluster on average - 1) times the intra-class correlation, by analysis of variance.
-    Where all values are equal their clusters say nothing of how they hang together: then each cluster counts as one.
+    The design effect is 1 + (the mean size of a value's cluster - 1) times the intra-class correlation, by analysis of variance. Where all
+    values are equal their correlation is unknown: then each cluster counts as one.
     """
     number = sum(clusters.values())
     successes, count = _totals(clusters)
@@ -74,13 +76,13 @@ def effective_size(clusters: Clusters) -> float:
     between = sum(times * size * (total / size - rate) ** 2 for (total, size), times in clusters.items()) / (number - 1)
     within = sum(times * total * (1 - total / size) for (total, size), times in clusters.items()) / (count - number)
     squares = sum(times * size * size for (_, size), times in clusters.items())
-    usual = (count - squares / count) / (number - 1)  # the size of a cluster, less for sizes that differ
-    correlation = (between - within) / (between + (usual - 1) * within)
+    typical_size = (count - squares / count) / (number - 1)  # of a cluster, less for sizes that differ
+    correlation = (between - within) / (between + (typical_size - 1) * within)
     return count / max(1.0, 1 + (squares / count - 1) * correlation)
 
 
 def _drawn_means(clusters: Clusters) -> "NDArray[float64] | None":
-    """The mean of each resample; None where there are fewer than two clusters."""
+    """Return the mean of each resample; None for fewer than two clusters."""
     number = sum(clusters.values())
     if number < 2:
         return None
@@ -93,13 +95,13 @@ def _drawn_means(clusters: Clusters) -> "NDArray[float64] | None":
         return numpy.array([sums[0] / counts[0]])
     shares = numpy.array([clusters[kind] / number for kind in kinds])
     random = numpy.random.default_rng(SEED)
-    alike = len(kinds) < number / _WORTH  # drawing how often each kind comes up takes longer than drawing a cluster
+    grouped = len(kinds) < number / _WORTH_GROUPING
     each = numpy.repeat(numpy.arange(len(kinds)), [clusters[kind] for kind in kinds])
-    step = max(1, _AT_ONCE // (len(kinds) if alike else number))
+    step = max(1, _DRAWS_IN_MEMORY // (len(kinds) if grouped else number))
     means = []
     for begun in range(0, RESAMPLES, step):
         size = min(step, RESAMPLES - begun)
-        if alike:
+        if grouped:
             drawn = random.multinomial(number, shares, size=size).astype(float)
             means.append((drawn @ sums) / (drawn @ counts))
         else:
@@ -116,18 +118,20 @@ def _quantiles(drawn: "NDArray[float64]", low: float, high: float) -> Interval:
 
 
 def _bias(clusters: Clusters, drawn: "NDArray[float64]") -> float:
-    """How many deviations the mean is from the middle of those that were drawn: half of its equals are below it. It counts as no farther
-    out than the interval's own ends, else the interval would leave it out.
+    """Return how many standard deviations the mean is from the median of the resamples; half of the ties count as below it.
+
+    It counts as no farther out than the interval's ends, else the interval would exclude it.
     """
     total, count = _totals(clusters)
-    mean, tie = total / count, _TIE * float(abs(drawn).max())
+    mean, tie = total / count, _ROUNDING * float(abs(drawn).max())
     below = float((drawn < mean - tie).mean() + (drawn <= mean + tie).mean()) / 2
     return _NORMAL.inv_cdf(min(max(below, _LOW), _HIGH))
 
 
 def _skew(clusters: Clusters) -> float:
-    """How fast the error grows with the mean (Efron's acceleration), by leaving out one cluster after the other: between -1/6 and 1/6, and
-    0 where it makes no difference which.
+    """Return how fast the error grows with the mean (Efron's acceleration), by the jackknife over clusters.
+
+    Between -1/6 and 1/6, and 0 where leaving out any cluster makes the same difference.
     """
     total, count = _totals(clusters)
     left = [((total - each) / (count - size), times) for (each, size), times in clusters.items()]

@@ -1,39 +1,30 @@
-"""What the grades of a run come to: each metric with count, mean and interval; what went wrong, most often first; how each tool fares.
+"""The summary of a run's grades: each metric with count, mean and interval; faults, most frequent first; tools, weakest first.
 
-Errors are counted and in none of the numbers. No grades at all give counts of 0 and no metric. Decision points of one conversation, and
-the trials of one case, are one cluster.
+Errors are counted and excluded from all numbers; evaluator errors are excluded from those of their evaluator. No grades at all give counts
+of 0 and no metric. Decision points of one conversation, and the trials of one case, are one cluster.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Literal
 
 from msgspec import Struct
 
-from callmark.analysis.breakdowns import NO_CALL, bounded, percentiles
+from callmark.analysis.breakdowns import NO_CALL, NO_NAME, bounded, percentiles
 from callmark.analysis.clusters import Cluster, ClusterTally
 from callmark.analysis.details import Details, DetailTally
 from callmark.analysis.intervals import bootstrap, wilson
-from callmark.grading.evaluators.process import IGNORED, ProcessEvaluator
-from callmark.grading.grader import GradeRecord
+from callmark.grading.evaluator import Metric
+from callmark.grading.ignored_functions import IGNORED_FUNCTIONS, is_ignored
+from callmark.grading.record import GradeRecord
 from callmark.types import Fault, FaultKind, Usage
 
-RATES = frozenset(
-    {
-        "call.pass",
-        "schema.tool_selection",
-        "schema.parameter_accuracy",
-        "schema.execution_success",
-        "process.reliability",
-        "state.reached",
-        "policy.kept",
-    }
-)
-SHOWN = ("call.score", "call.pass", "process.reliability", "state.reached", "policy.kept")  # whose interval stands in the terminal
+Intervals = Literal["all", "headline", "none"]  # the metrics that get an interval
 _BY_ARGUMENT = frozenset({"wrong_value", "wrong_type"})
 
 
 class Estimate(Struct, frozen=True):
-    """A mean, of how many grades that have the metric, and its 95 % interval (None where there is none to give)."""
+    """The mean over the n grades that have the metric, and its 95 % interval (None where there is none)."""
 
     n: int
     mean: float
@@ -41,25 +32,25 @@ class Estimate(Struct, frozen=True):
     high: float | None = None
 
 
-class Example(Struct, frozen=True):
-    """One thing that a kind of fault happened to, how often, and of wrong values how many were hallucinated or taken from elsewhere."""
+class FaultExample(Struct, frozen=True):
+    """A tool or argument that has a kind of fault, how often, and how many wrong values were hallucinated or taken from elsewhere."""
 
-    what: str
+    name: str
     count: int
     hallucinated: int = 0
     elsewhere: int = 0
 
 
 class FaultSummary(Struct, frozen=True):
-    """One kind of fault: how often, and what it happened to, most often first."""
+    """One kind of fault: how often, and where, most frequent first."""
 
     kind: FaultKind
     count: int
-    examples: list[Example]
+    examples: list[FaultExample]
 
 
 class ToolSummary(Struct, frozen=True):
-    """How often a tool was expected, and the mean credit it got: 1 for a call that is right, 0.5 for other arguments, 0 for none."""
+    """How often a tool was expected, and its mean credit: 1 for a correct call, 0.5 for other arguments, 0 for none."""
 
     tool: str
     n: int
@@ -67,20 +58,39 @@ class ToolSummary(Struct, frozen=True):
 
 
 class UsageSummary(Struct, frozen=True):
-    """What the answers took, where that was measured: of how many, seconds in the middle and at the slow end, tokens and cost in total."""
+    """The usage of the n predictions for which it was measured: latency (median and 95th percentile), tokens and cost in total."""
 
     n: int
     median_seconds: float
-    slow_seconds: float  # the 95th percentile
+    p95_seconds: float
     input_tokens: int
     output_tokens: int
     cost: float | None
-    asked_again: int
+    retries: int
+
+
+class EvaluatorErrors(Struct, frozen=True):
+    """How often an evaluator failed, and the first example: the case and the error."""
+
+    count: int
+    case: str
+    error: str
+
+
+class PooledMetric(Struct, frozen=True):
+    """A metric pooled over all cases: the sums of its numerators and denominators, and their ratio (None where nothing can be divided)."""
+
+    numerator: float
+    denominator: float
+    value: float | None
 
 
 class Summary(Struct, frozen=True):
-    """What the grades come to. `right` cases have every call right; in `right_tools` only arguments are wrong. Of whole conversations:
-    why they ended, how often a user spoke on average, and how many calls no result was recorded for.
+    """The summary of a run's grades.
+
+    `graded` predictions are `scored`, `errors`, or only evaluator errors. `correct` ones have every call correct; in `correct_tools_only`
+    only arguments are wrong. Of whole conversations: why they ended, the mean number of user turns, and how many calls have no recorded
+    result (`misses`). `categories` has a matrix of counts for each evaluator that returns categories.
     """
 
     cases: int
@@ -88,8 +98,8 @@ class Summary(Struct, frozen=True):
     scored: int
     errors: int
     conversations: int
-    right: int
-    right_tools: int
+    correct: int
+    correct_tools_only: int
     metrics: dict[str, Estimate]
     faults: list[FaultSummary]
     tools: list[ToolSummary]
@@ -100,17 +110,30 @@ class Summary(Struct, frozen=True):
     endings: dict[str, int] = {}
     turns: float | None = None
     misses: int = 0
+    evaluator_errors: dict[str, EvaluatorErrors] = {}
+    pooled: dict[str, PooledMetric] = {}
+    categories: dict[str, dict[str, dict[str, int]]] = {}  # by evaluator: expected category, actual category, count
 
 
 class Tally:
-    """Takes grades one by one. With `counted`, only faults that one of these evaluators counts are told; `detailed` asks for the details, in
-    which the functions that `process` ignores, `ignore`, are left out where it alone is told.
+    """Counts grades one by one, by the definitions of their metrics.
+
+    With `fault_evaluators`, only faults that one of these evaluators counts are reported. `detailed` adds the details, in which the
+    functions that `process` ignores, `ignore`, are left out where its faults alone are reported.
     """
 
-    def __init__(self, *, counted: Collection[str] = (), detailed: bool = False, ignore: tuple[str, ...] = IGNORED) -> None:
-        self._counted = frozenset(counted)
+    def __init__(
+        self,
+        metrics: Mapping[str, Metric] | None = None,
+        *,
+        fault_evaluators: Collection[str] = (),
+        detailed: bool = False,
+        ignore: tuple[str, ...] = IGNORED_FUNCTIONS,
+    ) -> None:
+        self._definitions = metrics or {}
+        self._fault_evaluators = frozenset(fault_evaluators)
         self._last_case = ""
-        self._cases = self._scored = self._errors = self._right = self._right_tools = 0
+        self._cases = self._graded = self._scored = self._errors = self._correct = self._correct_tools_only = 0
         self._clusters = ClusterTally()  # the sums of each metric, and how many they are of
         self._faults: dict[FaultKind, Counter[str]] = defaultdict(Counter)
         self._origins: Counter[tuple[FaultKind, str, str]] = Counter()
@@ -119,25 +142,32 @@ class Tally:
         self._error_texts: Counter[str] = Counter()
         self._endings: Counter[str] = Counter()
         self._misses = 0
-        self._turns = [0, 0]  # of how many conversations, how often the users spoke
-        self._seconds: Counter[float] = Counter()  # with three digits that count, so that there are not many
-        self._input_tokens = self._output_tokens = self._asked_again = 0
+        self._turns = [0, 0]  # conversations, user turns in all of them
+        self._seconds: Counter[float] = Counter()  # to three significant digits, so that there are few distinct values
+        self._input_tokens = self._output_tokens = self._retries = 0
         self._cost: float | None = None
-        self._ignores = ProcessEvaluator(ignore).ignores
-        self._details = DetailTally(counted=counted, ignore=ignore) if detailed else None
+        self._ignore = ignore
+        self._details = DetailTally(fault_evaluators=fault_evaluators, ignore=ignore) if detailed else None
+        self._evaluator_errors: dict[str, EvaluatorErrors] = {}
+        self._pooled: dict[str, tuple[float, float]] = {}
+        self._categories: dict[str, dict[str, Counter[str]]] = {}
 
     def add(self, grade: GradeRecord) -> None:
-        """Count one grade. Those of one case, its trials, stand together."""
+        """Count one grade. The trials of a case are consecutive."""
         if grade.case != self._last_case:
             self._last_case = grade.case
             self._cases += 1
         if grade.usage is not None:
-            self._add_spent(grade.usage)
-        if self._details is not None:
-            self._details.add(grade)
+            self._add_usage(grade.usage)
         if grade.error:
             self._errors += 1
             self._error_texts[bounded(self._error_texts, grade.error)] += 1
+        if grade.evaluator_errors:
+            self._add_evaluator_errors(grade)
+        self._graded += 1
+        if self._details is not None and (grade.error or is_scored(grade)):
+            self._details.add(grade)
+        if not is_scored(grade):
             return
         self._scored += 1
         self._add_metrics(grade)
@@ -147,38 +177,43 @@ class Tally:
         if grade.turns is not None:
             self._turns = [self._turns[0] + 1, self._turns[1] + grade.turns]
         if grade.faults:
-            told = [fault for fault in grade.faults if not self._counted or not self._counted.isdisjoint(fault.evaluators)]
-            for fault in told:
+            evaluators = self._fault_evaluators
+            faults = [fault for fault in grade.faults if not evaluators or not evaluators.isdisjoint(fault.evaluators)]
+            for fault in faults:
                 self._add_fault(fault, grade)
-            self._add_tools(grade, told)
+            self._add_tools(grade, faults)
         else:
             for name in grade.expected or (NO_CALL,):
                 self._credit(name, 1.0)
         for note in grade.notes:
             self._notes[note.kind] += 1
         if not grade.faults:
-            self._right += 1
+            self._correct += 1
         elif all(fault.argument is not None for fault in grade.faults):
-            self._right_tools += 1
+            self._correct_tools_only += 1
 
-    def summary(self, *, intervals: Collection[str] | None = None) -> Summary:
-        """What the grades come to; `intervals` names the metrics that get one, all of them if not given: they take their time."""
+    def summary(self, *, intervals: Intervals = "all") -> Summary:
+        """Return the summary of the grades so far. Intervals take their time: `headline` computes those of headline metrics only."""
         faults = [
-            FaultSummary(kind, counts.total(), [self._example(kind, what, count) for what, count in counts.most_common()])
+            FaultSummary(kind, counts.total(), [self._example(kind, name, count) for name, count in counts.most_common()])
             for kind, counts in self._faults.items()
         ]
         clusters = self._clusters.clusters()
-        shapes = dict.fromkeys(names for cluster in clusters for names, _ in cluster)
-        metrics = {name: _estimate(name, clusters, intervals) for name in _in_order(shapes)}
+        metric_sets = dict.fromkeys(names for cluster in clusters for names, _ in cluster)
+        names = _in_order(metric_sets)
+        estimated = frozenset(
+            names if intervals == "all" else headline_metrics(names, self._definitions) if intervals == "headline" else ()
+        )
+        metrics = {name: self._estimate(name, clusters, interval=name in estimated) for name in names}
         tools = [ToolSummary(name, int(count), credit / count) for name, (credit, count) in self._tools.items()]
         return Summary(
             self._cases,
-            self._scored + self._errors,
+            self._graded,
             self._scored,
             self._errors,
             clusters.total(),
-            self._right,
-            self._right_tools,
+            self._correct,
+            self._correct_tools_only,
             metrics,
             sorted(faults, key=lambda fault: (-fault.count, fault.kind)),
             sorted(tools, key=lambda tool: (tool.score, -tool.n, tool.tool)),
@@ -189,39 +224,73 @@ class Tally:
             dict(self._endings.most_common()),
             self._turns[1] / self._turns[0] if self._turns[0] else None,
             self._misses,
+            dict(self._evaluator_errors),
+            {name: PooledMetric(part, whole, part / whole if whole else None) for name, (part, whole) in self._pooled.items()},
+            {
+                evaluator: {expected: dict(actual.most_common()) for expected, actual in sorted(matrix.items())}
+                for evaluator, matrix in self._categories.items()
+            },
         )
+
+    def _estimate(self, name: str, clusters: Mapping[Cluster, int], *, interval: bool) -> Estimate:
+        """Return the mean of a metric over the grades that have it; the grades of a conversation are one cluster, whatever else they have."""
+        sums_and_counts: Counter[tuple[float, int]] = Counter()
+        for cluster, times in clusters.items():
+            having = [(sums[names.index(name)], int(sums[-1])) for names, sums in cluster if name in names]
+            if having:
+                sums_and_counts[round(sum([total for total, _ in having]), 9), sum([count for _, count in having])] += times
+        n = sum([count * times for (_, count), times in sums_and_counts.items()])
+        mean = sum([total * times for (total, _), times in sums_and_counts.items()]) / n
+        if not interval:
+            return Estimate(n, mean)
+        is_rate = name in self._definitions and self._definitions[name].kind == "rate"
+        low, high = (wilson if is_rate else bootstrap)(sums_and_counts) or (None, None)
+        return Estimate(n, mean, low, high)
 
     def _detailed(self, metrics: Mapping[str, Estimate]) -> Details | None:
         if self._details is None:
             return None
         malformed = self._faults["malformed_call"].total() if "malformed_call" in self._faults else 0
         means = {name: found.mean for name, found in metrics.items()}
-        return self._details.details(means, graded=self._scored + self._errors, errors=self._errors, malformed=malformed)
+        return self._details.details(means, self._definitions, graded=self._graded, errors=self._errors, malformed=malformed)
 
-    def _add_spent(self, usage: Usage) -> None:
+    def _add_usage(self, usage: Usage) -> None:
         self._seconds[float(f"{usage.seconds:.3g}")] += 1
         self._input_tokens += usage.input_tokens
         self._output_tokens += usage.output_tokens
         if usage.cost is not None:
             self._cost = usage.cost + (self._cost or 0.0)
-        self._asked_again += usage.attempts - 1
+        self._retries += usage.attempts - 1
 
     def _usage(self) -> UsageSummary | None:
         if not self._seconds:
             return None
-        found = percentiles(self._seconds, (50, 95))
+        latency = percentiles(self._seconds, (50, 95))
         number = self._seconds.total()
-        return UsageSummary(number, found["p50"], found["p95"], self._input_tokens, self._output_tokens, self._cost, self._asked_again)
+        return UsageSummary(number, latency["p50"], latency["p95"], self._input_tokens, self._output_tokens, self._cost, self._retries)
 
     def _add_metrics(self, grade: GradeRecord) -> None:
         name = grade.conversation if grade.conversation is not None else f"\0{grade.case}"
         self._clusters.add(name, tuple(grade.metrics), (*grade.metrics.values(), 1.0))
 
+        for metric, (numerator, denominator) in grade.pooled.items():
+            before = self._pooled.get(metric, (0.0, 0.0))
+            self._pooled[metric] = (before[0] + numerator, before[1] + denominator)
+        for evaluator, (expected, actual) in grade.categories.items():
+            matrix = self._categories.setdefault(evaluator, {})
+            row = matrix.setdefault(bounded(matrix, expected), Counter())
+            row[bounded(row, actual)] += 1
+
+    def _add_evaluator_errors(self, grade: GradeRecord) -> None:
+        for evaluator, error in grade.evaluator_errors.items():
+            first = self._evaluator_errors.get(evaluator, EvaluatorErrors(0, grade.case, error))
+            self._evaluator_errors[evaluator] = EvaluatorErrors(first.count + 1, first.case, first.error)
+
     def _add_tools(self, grade: GradeRecord, faults: Sequence[Fault]) -> None:
-        """Each expected call: nothing for one that is wrong as a whole, half where arguments are."""
-        earned = {fault.expected_index: 0.5 if fault.argument is not None else 0.0 for fault in faults}
+        """Credit each expected call: nothing for one that is wrong as a whole, half where arguments are."""
+        credit = {fault.expected_index: 0.5 if fault.argument is not None else 0.0 for fault in faults}
         for index, name in enumerate(grade.expected):
-            self._credit(name, earned.get(index, 1.0))
+            self._credit(name, credit.get(index, 1.0))
         if not grade.expected:
             self._credit(NO_CALL, float(not faults))
 
@@ -236,56 +305,43 @@ class Tally:
 
     def _add_fault(self, fault: Fault, grade: GradeRecord) -> None:
         expected = grade.expected[fault.expected_index] if fault.expected_index is not None else None
-        made = grade.made[fault.actual_index] if fault.actual_index is not None else None
+        actual = grade.actual[fault.actual_index] if fault.actual_index is not None else None
         kind = fault.kind
-        if (
-            kind == "wrong_tool" and expected and made and self._counted == {"process"}
-        ):  # what it ignores was not called instead of anything
-            if self._ignores(made):
-                kind, made = "missing_call", None
-            elif self._ignores(expected):
+        if kind == "wrong_tool" and expected and actual and self._fault_evaluators == {"process"}:
+            # an ignored function was not called in place of another
+            if is_ignored(actual, self._ignore):
+                kind, actual = "missing_call", None
+            elif is_ignored(expected, self._ignore):
                 kind, expected = "extra_call", None
         if fault.argument is not None:
-            what = fault.argument if kind in _BY_ARGUMENT else f"{expected}.{fault.argument}"
+            name = fault.argument if kind in _BY_ARGUMENT else f"{expected}.{fault.argument}"
         elif kind in ("wrong_tool", "unknown_tool"):
-            what = f"{expected} → {made}"
+            name = f"{expected} → {actual}"
         else:
-            what = (made if expected is None else expected) or "(no name)"
+            name = (actual if expected is None else expected) or NO_NAME
         counts = self._faults[kind]
-        what = bounded(counts, what)
-        counts[what] += 1
+        name = bounded(counts, name)
+        counts[name] += 1
         if fault.origin is not None:
-            self._origins[kind, what, fault.origin] += 1
+            self._origins[kind, name, fault.origin] += 1
 
-    def _example(self, kind: FaultKind, what: str, count: int) -> Example:
-        return Example(what, count, self._origins[kind, what, "hallucinated"], self._origins[kind, what, "elsewhere"])
-
-
-def _estimate(name: str, clusters: Mapping[Cluster, int], intervals: Collection[str] | None) -> Estimate:
-    """The mean of a metric over the grades that have it; the grades of a conversation are one cluster, whatever else they have."""
-    found: Counter[tuple[float, int]] = Counter()
-    for cluster, times in clusters.items():
-        having = [(sums[names.index(name)], int(sums[-1])) for names, sums in cluster if name in names]
-        if having:
-            found[round(sum([total for total, _ in having]), 9), sum([count for _, count in having])] += times
-    n = sum([count * times for (_, count), times in found.items()])
-    mean = sum([total * times for (total, _), times in found.items()]) / n
-    if intervals is not None and name not in intervals:
-        return Estimate(n, mean)
-    low, high = (wilson if name in RATES else bootstrap)(found) or (None, None)
-    return Estimate(n, mean, low, high)
+    def _example(self, kind: FaultKind, name: str, count: int) -> FaultExample:
+        return FaultExample(name, count, self._origins[kind, name, "hallucinated"], self._origins[kind, name, "elsewhere"])
 
 
-def _in_order(shapes: Iterable[tuple[str, ...]]) -> list[str]:
-    """The metrics of all grades, those of an evaluator together, in the order in which they come."""
-    names = dict.fromkeys(name for shape in shapes for name in shape)
+def headline_metrics(names: Iterable[str], definitions: Mapping[str, Metric]) -> list[str]:
+    """Return the metrics that are shown with their interval: those that are declared as headline; where there is none, the first."""
+    ordered = list(names)
+    return [name for name in ordered if name in definitions and definitions[name].headline] or ordered[:1]
+
+
+def is_scored(grade: GradeRecord) -> bool:
+    """Return whether a grade has numbers: it is no error, and not all of its evaluators failed."""
+    return not grade.error and bool(grade.metrics or not grade.evaluator_errors)
+
+
+def _in_order(metric_sets: Iterable[tuple[str, ...]]) -> list[str]:
+    """Return the metrics of all grades, those of an evaluator together, in order of appearance."""
+    names = dict.fromkeys(name for metrics in metric_sets for name in metrics)
     evaluators = list(dict.fromkeys(name.partition(".")[0] for name in names))
     return sorted(names, key=lambda name: evaluators.index(name.partition(".")[0]))
-
-
-def summarise(grades: Iterable[GradeRecord]) -> Summary:
-    """What these grades come to, in detail."""
-    tally = Tally(detailed=True)
-    for grade in grades:
-        tally.add(grade)
-    return tally.summary()

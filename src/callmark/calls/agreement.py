@@ -76,7 +76,7 @@ _TAKEN_BACK_FIRST = _phrases("wait | actually | hmm | also wait | sorry wait | o
 Verdict = Literal["yes", "perhaps", "no", "thanks", "else"]  # "perhaps": a word that fills a pause; "thanks": nothing but politeness
 
 
-def is_yes(text: str, words: Sequence[str] = ()) -> bool:
+def is_confirmation(text: str, words: Sequence[str] = ()) -> bool:
     """Whether a text is a yes; an empty one is none. Where `words` (or phrases) are given, they count instead of the usual ones, anywhere
     in a sentence.
     """

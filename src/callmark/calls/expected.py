@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from callmark.calls.matchers import HOLDERS, check, is_matcher
-from callmark.calls.shapes import OWN_LEVELS, named_call, read_call, read_call_text
+from callmark.calls.shapes import CALL_LEVELS, named_call, read_call, read_call_text
 from callmark.calls.strict import DEEPEST, NotStrict, parse
 from callmark.errors import BadInput
 from callmark.types import Call
@@ -64,7 +64,7 @@ def read_expected_text(text: bytes) -> Call:
     else:  # nearly every call; the others are decoded without a type
         return _usual(wire)
     try:
-        return read_expected(parse(text, deepest=DEEPEST + OWN_LEVELS))
+        return read_expected(parse(text, deepest=DEEPEST + CALL_LEVELS))
     except NotStrict:
         return read_call_text(text)
 

@@ -16,7 +16,7 @@ from callmark.calls.ratio import ratio as alike
 from callmark.calls.strict import NotStrict, parse
 from callmark.calls.words import words
 from callmark.errors import BadInput
-from callmark.wording import nearest
+from callmark.wording import did_you_mean
 
 Same = Callable[[Any, Any], bool]
 
@@ -88,7 +88,7 @@ def _check_one(matcher: Mapping[str, Any], where: str) -> None:
     unknown = [key for key in matcher if key not in KINDS and key not in (option for kind in kinds for option in _OPTIONS.get(kind, ()))]
     if unknown:
         known = (*KINDS, *(option for kind in kinds for option in _OPTIONS.get(kind, ())))
-        raise BadInput(f"{where}: there is no matcher called {unknown[0]!r}{nearest(unknown[0], known)}")
+        raise BadInput(f"{where}: there is no matcher called {unknown[0]!r}{did_you_mean(unknown[0], known)}")
     if len(kinds) != 1:
         raise BadInput(f"{where}: {' and '.join(kinds)} stand together, one matcher was expected")
     kind = kinds[0]

@@ -22,16 +22,18 @@ _NOT_READ = frozenset({"tool_use", "tool_result"})  # calls and results that wou
 NOTHING = Raw(b"")  # a field that is not there
 
 
-class _Function(Struct, gc=False):
+class _Function(Struct, gc=False, forbid_unknown_fields=True):
     name: str
     arguments: str
 
 
-class _Call(Struct, gc=False):
-    """A call as nearly every file has it; any other shape goes the longer way."""
+class _Call(Struct, gc=False, forbid_unknown_fields=True):
+    """A call as nearly every file has it; any other shape, and any further key, is read by `read_call_text`."""
 
     function: _Function
     id: str
+    type: str | None = None
+    index: int | None = None
 
 
 class _Wire(Struct, gc=False):

@@ -19,7 +19,7 @@ from callmark.calls.matchers import SIMILAR, check, has_matcher, is_matcher
 from callmark.calls.values import without_defaults
 from callmark.errors import BadInput
 from callmark.types import Call, Tool
-from callmark.wording import nearest
+from callmark.wording import did_you_mean
 
 RECORDED = "expected"  # stands for the recorded value
 _WORDS = ("exact", "similar")
@@ -63,7 +63,7 @@ def match_rules(given: Mapping[str, Any]) -> tuple[MatchRule, ...]:
         if isinstance(rule.match, str):
             if rule.match not in _WORDS:
                 raise BadInput(
-                    f"match: {rule.pattern!r} is {rule.match!r}, exact, similar or a matcher was expected{nearest(rule.match, _WORDS)}"
+                    f"match: {rule.pattern!r} is {rule.match!r}, exact, similar or a matcher was expected{did_you_mean(rule.match, _WORDS)}"
                 )
         elif not is_matcher(rule.match):
             raise BadInput(f"match: {rule.pattern!r} is neither exact nor similar nor a matcher such as {{'$any' = true}}")

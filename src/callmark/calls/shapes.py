@@ -1,80 +1,166 @@
-"""A call, read from any of the shapes that people and machines write it in (docs/metrics.md, section 1).
+"""Read a tool call from any of the shapes that APIs, datasets and people write it in (docs/metrics.md, section 1).
 
     {"id", "type": "function", "function": {"name", "arguments"}}      OpenAI
-    {"tool": {"name", "arguments"}}    {"name", "arguments"}    {"name", "kwargs"}
+    {"tool": {"name", "arguments"}}    {"name", "arguments"}    {"name", "args"}    {"name", "kwargs"}
     {"functionName", "arguments"}                                      scenarios
     {"type": "tool_use", "name", "input"}                              Anthropic
 
-Arguments are an object or a JSON string of one; missing, null or blank arguments are `{}`. Anything else is a malformed call:
-it keeps its name and its text, and nothing here raises, whatever comes in.
+The name and the arguments are each the first non-null of a list of keys. Arguments are an object or a JSON string of one; missing, null or
+blank arguments are `{}`. Two different names, two different arguments, a tool definition in the place of a call, and a call without
+arguments that has keys nobody knows are malformed, as is everything else: a malformed call keeps its name and its text, and nothing here
+raises, whatever comes in.
 """
 
 import json
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from callmark.calls.strict import DEEPEST, NotStrict, decode, deeper_than, dump, is_strict, parse, scrub
 from callmark.types import Call
 
-OWN_LEVELS = 2  # of the call around its arguments
-_MOST_DIGITS = 400  # more are outside double range
-_ARGUMENTS = ("arguments", "input", "kwargs")
+CALL_LEVELS = 2  # levels of nesting that a call adds around its arguments
+ARGUMENT_KEYS = ("arguments", "args", "input", "parameters", "params", "kwargs", "tool_input", "action_input")
+NAME_KEYS = ("name", "functionName", "function_name", "tool_name", "toolName")
+CONTAINER_KEYS = ("function", "tool")  # an object with name and arguments, or the name as a string
+CALL_KEYS = frozenset({*ARGUMENT_KEYS, *NAME_KEYS, *CONTAINER_KEYS, "action"})
+METADATA_KEYS = frozenset(
+    [
+        "id",
+        "type",
+        "index",
+        "call_id",
+        "tool_call_id",
+        "toolCallId",
+        "toolUseId",
+        "status",
+        "role",
+        "namespace",
+        "caller",
+        "created_by",
+        "error",
+        "parse_error",
+        "view",
+        "internal",
+        "strict",
+        "cache_control",
+        "thought_signature",
+        "thoughtSignature",
+        "providerExecuted",
+        "providerMetadata",
+        "providerOptions",
+        "dynamic",
+        "state",
+        "requestor",
+        "compare_args",
+        "action_id",
+        "info",
+        "after",
+    ]
+)
+_METADATA_PREFIXES = ("_", "x-")
+_MAX_DIGITS = 400  # more are outside double range
+_SCHEMA_KEYS = frozenset(
+    [
+        "type",
+        "properties",
+        "required",
+        "additionalProperties",
+        "patternProperties",
+        "description",
+        "title",
+        "default",
+        "examples",
+        "strict",
+        "nullable",
+        "anyOf",
+        "oneOf",
+        "allOf",
+        "not",
+        "$defs",
+        "definitions",
+        "$ref",
+        "$schema",
+        "$id",
+    ]
+)
+
+_Members = list[tuple[str, Any]]
 
 
 def read_call(value: Any) -> Call:
-    """The call that a decoded JSON value stands for; malformed where it is none."""
-    try:  # nearly every call
+    """Return the call that a decoded JSON value stands for; malformed where it is none."""
+    try:  # fast path for OpenAI's shape and nothing else in it
         inner = value["function"]
-        name, text, given = inner["name"], inner["arguments"], value["id"]
-        if name.__class__ is str and text.__class__ is str and given.__class__ is str:
-            if len(text) <= DEEPEST and name > "!" and name.isascii() and given.isascii():
+        name, text, call_id = inner["name"], inner["arguments"], value["id"]
+        if (
+            name.__class__ is str
+            and text.__class__ is str
+            and call_id.__class__ is str
+            and len(inner) == 2
+            and (len(value) == 2 or (len(value) == 3 and "type" in value))
+        ):
+            if len(text) <= DEEPEST and name > "!" and name.isascii() and call_id.isascii():
                 arguments = decode(text)
                 if arguments.__class__ is dict:
-                    return Call(name, arguments, given)
-            elif given.isascii():
-                return named_call(name, text, given)
-    except (LookupError, TypeError, ValueError, RecursionError):  # what it is, or what is wrong with it, is found out below
+                    return Call(name, arguments, call_id)
+            elif call_id.isascii():
+                return named_call(name, text, call_id)
+    except (LookupError, TypeError, ValueError, RecursionError):  # another shape, or a broken call: read below
         pass
     if isinstance(value, Call):
         return value
     if not isinstance(value, dict):
         return Call(name="", malformed="not an object", text=dump(value))
-    inner = value.get("function") or value.get("tool")
-    body = inner if isinstance(inner, dict) else value
-    name = body.get("name", body.get("functionName"))
-    keys = _ARGUMENTS if body is value else _ARGUMENTS[:1]
-    arguments = next((body[key] for key in keys if key in body), None)
-    given = value.get("id")
-    call_id = scrub(given) if isinstance(given, str) else None if given is None else dump(given)
-    if not isinstance(name, str):
-        return Call(name="", id=call_id, malformed="no name", text=_text(arguments, value))
-    return named_call(name, arguments, call_id)
+    return _read_object(value)
+
+
+def _read_object(value: dict[str, Any]) -> Call:
+    bodies = [*(value[key] for key in CONTAINER_KEYS if isinstance(value.get(key), dict)), value]
+    arguments = [(key, body[key]) for body in bodies for key in ARGUMENT_KEYS if body.get(key) is not None]
+    given_id = value.get("id")
+    call_id = scrub(given_id) if isinstance(given_id, str) else None if given_id is None else dump(given_id)
+    names = list(_names(value, bodies))
+    if not names or not all(isinstance(name, str) for _, name in names):
+        return Call(name="", id=call_id, malformed="no name", text=_text(arguments[0][1] if arguments else None, value))
+    name = names[0][1]
+    if any(other != name for _, other in names):
+        return _malformed(name, call_id, "two different names", list(value.items()))
+    definitions = [(key, given) for key, given in arguments if key == "parameters" and _is_tool_definition(given)]
+    if definitions:
+        return _malformed(name, call_id, "a tool definition, arguments were expected", definitions)
+    if len(arguments) > 1 and not _all_equal([given for _, given in arguments]):
+        return _malformed(name, call_id, "two different arguments", arguments)
+    if not arguments and (unknown := _unknown_members(bodies)):
+        keys = ", ".join(scrub(str(key)) for key, _ in unknown)
+        return _malformed(name, call_id, f"unknown keys: {keys}", unknown)
+    return named_call(name, arguments[0][1] if arguments else None, call_id)
 
 
 def named_call(name: str, arguments: Any, call_id: str | None) -> Call:
-    """The call of that name; malformed where the name is blank, or the arguments are no object, nor a JSON string of one."""
+    """Return the call of that name; malformed where the name is blank, or the arguments are neither an object nor a JSON string of one."""
     if arguments.__class__ is str and len(arguments) <= DEEPEST and name > "!" and name.isascii():  # nearly every call
         try:
             value = decode(arguments)
         except (ValueError, RecursionError):
-            value = None  # blank, or why not is found out below
+            value = None  # blank, or broken for a reason that is found below
         if value.__class__ is dict:
             return Call(name, value, call_id)
     if not name or name.isspace():
         return Call("", {}, call_id, "no name", _text(arguments, {"name": name}))
     try:
-        return Call(name if name.isascii() else scrub(name), _arguments(arguments), call_id)
+        return Call(name if name.isascii() else scrub(name), _read_arguments(arguments), call_id)
     except NotStrict as problem:
         return Call(scrub(name), {}, call_id, f"arguments: {problem}", _text(arguments, None))
 
 
 def read_call_text(text: bytes) -> Call:
-    """The call that a JSON text stands for. What msgspec refuses is read as far as it goes, and is malformed."""
+    """Return the call that a JSON text stands for. Text that is not strict JSON is read as far as possible, and is malformed."""
     try:
-        return read_call(parse(text, deepest=DEEPEST + OWN_LEVELS))
+        return read_call(parse(text, deepest=DEEPEST + CALL_LEVELS))
     except NotStrict as problem:
         reason = str(problem)
     try:
-        loose = json.loads(text, parse_int=_whole)
+        loose = json.loads(text, parse_int=_read_integer)
     except (ValueError, RecursionError):
         return Call(name="", malformed=reason, text=scrub(text.decode("utf-8", "backslashreplace")))
     call = read_call(loose)
@@ -82,7 +168,7 @@ def read_call_text(text: bytes) -> Call:
 
 
 def read_calls(values: Any) -> tuple[Call, ...]:
-    """The calls of a list; a single object is a list of one, None is none."""
+    """Return the calls of a list; a single object is a list of one, None is empty."""
     if values.__class__ is list and len(values) == 1:
         return (read_call(values[0]),)
     if values is None:
@@ -90,23 +176,93 @@ def read_calls(values: Any) -> tuple[Call, ...]:
     return tuple([read_call(value) for value in (values if isinstance(values, (list, tuple)) else [values])])
 
 
-def _whole(digits: str) -> int | str:
-    """The integer, or its digits where Python converts no more of them."""
-    return int(digits) if len(digits) < _MOST_DIGITS else digits
+def _names(value: dict[str, Any], bodies: Sequence[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield every name that a call object states, with its key. Containers and `action` name a tool only where they are strings."""
+    for body in bodies:
+        for key in NAME_KEYS:
+            if body.get(key) is not None:
+                yield key, body[key]
+    for key in (*CONTAINER_KEYS, "action"):
+        if isinstance(value.get(key), str):
+            yield key, value[key]
 
 
-def _arguments(given: Any) -> dict[str, Any]:
+def _unknown_members(bodies: Sequence[dict[str, Any]]) -> _Members:
+    """Return the members that are neither the name, its container nor metadata: they may be arguments that nobody recognizes.
+
+    None are where a key for arguments is there, be it null.
+    """
+    if any(key in body for body in bodies for key in ARGUMENT_KEYS):
+        return []
+    unknown: _Members = []
+    for body in bodies:
+        for key, member in body.items():
+            known = key in METADATA_KEYS or key in NAME_KEYS or (isinstance(key, str) and key.startswith(_METADATA_PREFIXES))
+            if not known and not (body is bodies[-1] and _is_name_or_container(key, member)):
+                unknown.append((key, member))
+    return unknown
+
+
+def _is_name_or_container(key: str, member: Any) -> bool:
+    if key == "action":
+        return isinstance(member, str)
+    return key in CONTAINER_KEYS and (member is None or isinstance(member, (str, dict)))
+
+
+def _is_tool_definition(parameters: Any) -> bool:
+    """Return whether `parameters` declares a tool's parameters (a JSON Schema, or a list of definitions) instead of holding arguments."""
+    if isinstance(parameters, str):
+        try:
+            parameters = parse(parameters)
+        except NotStrict:
+            return False
+    if isinstance(parameters, list):
+        return bool(parameters) and all(
+            isinstance(item, dict) and isinstance(item.get("name"), str) and ("type" in item or "required" in item) for item in parameters
+        )
+    if not isinstance(parameters, dict) or not _SCHEMA_KEYS.issuperset(parameters):
+        return False
+    properties = parameters.get("properties")
+    if isinstance(properties, dict):
+        return all(isinstance(schema, (dict, bool)) for schema in properties.values())
+    return properties is None and (parameters.get("type") == "object" or "$schema" in parameters or "$ref" in parameters)
+
+
+def _all_equal(given: Sequence[Any]) -> bool:
+    """Return whether all of these stand for the same arguments; a value that cannot be read equals nothing."""
+    from callmark.calls.values import exact
+
+    try:
+        first, *others = [_read_arguments(value) for value in given]
+    except NotStrict:
+        return False
+    return all(exact(first, other) for other in others)
+
+
+def _malformed(name: str, call_id: str | None, reason: str, members: _Members) -> Call:
+    """Return a malformed call. Its text is the members without braces, so that it is never read back as well-formed arguments."""
+    if not name or name.isspace():
+        return Call("", {}, call_id, "no name", dump(dict(members)))
+    return Call(scrub(name), {}, call_id, reason, ",".join(dump({key: member})[1:-1] for key, member in members))
+
+
+def _read_integer(digits: str) -> int | str:
+    """Return the integer, or its digits where there are more than Python converts."""
+    return int(digits) if len(digits) < _MAX_DIGITS else digits
+
+
+def _read_arguments(given: Any) -> dict[str, Any]:
     if isinstance(given, str):
         if not given or given.isspace():
             return {}
         value = parse(given)
         if value.__class__ is dict:
             return cast("dict[str, Any]", value)
-        raise NotStrict(f"{_kind(value)}, an object was expected")
+        raise NotStrict(f"{_type_name(value)}, an object was expected")
     if given is None:
         return {}
     if not isinstance(given, dict):
-        raise NotStrict(f"{_kind(given)}, an object was expected")
+        raise NotStrict(f"{_type_name(given)}, an object was expected")
     if deeper_than(given, DEEPEST):
         raise NotStrict(f"nesting deeper than {DEEPEST}")
     if not is_strict(given):
@@ -114,14 +270,14 @@ def _arguments(given: Any) -> dict[str, Any]:
     return given
 
 
-def _text(arguments: Any, whole: Any) -> str:
-    """What stood in place of the arguments; the whole call where nothing did."""
+def _text(arguments: Any, call: Any) -> str:
+    """Return what stood in place of the arguments, as text; the whole call where nothing did."""
     if isinstance(arguments, str):
         return scrub(arguments)
-    return dump(whole if arguments is None else arguments)
+    return dump(call if arguments is None else arguments)
 
 
-def _kind(value: Any) -> str:
+def _type_name(value: Any) -> str:
     match value:
         case None:
             return "null"

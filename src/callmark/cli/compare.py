@@ -16,14 +16,13 @@ def command(runs: tuple[str, ...], common: bool, as_json: bool) -> None:
     callmark compare runs/base runs/a runs/b --json
     """
     from callmark.reporting.compare_view import show_comparisons
-    from callmark.reporting.terminal import console
-    from callmark.runs.compare import compared
-    from callmark.runs.run import Run
+    from callmark.reporting.terminal import make_console
+    from callmark.runs.compare import compare
 
-    found = compared([Run(path) for path in runs], common=common)
+    comparisons = compare(*runs, common=common)
     if as_json:
         import msgspec
 
-        click.echo(msgspec.json.encode(found))
+        click.echo(msgspec.json.encode(comparisons))
     else:
-        show_comparisons(console(), found)
+        show_comparisons(make_console(), comparisons)

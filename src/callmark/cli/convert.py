@@ -1,87 +1,53 @@
-"""`callmark convert`: a dataset in another dialect."""
+"""`callmark convert`: write a dataset in another format."""
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
-from callmark.cli.reading import ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file, say, tracked
-from callmark.errors import BadInput, BrokenRow
-from callmark.wording import counted, ended
-
-if TYPE_CHECKING:
-    from callmark.formats import Dataset
-    from callmark.formats.converting import Conversion
+from callmark.cli.dataset_options import DatasetOptions, dataset_options, print_stderr, refuse_rejects_alone, refuse_same_file
+from callmark.wording import pluralize
 
 
 @click.command(name="convert", short_help="Write a dataset in another dialect: OpenAI, ShareGPT, Anthropic, DeepFabric.")
 @click.argument("file", metavar="IN")
 @click.option("-o", "--out", metavar="OUT", required=True, help="Where the rows go; .gz and .zst are packed, - is standard output.")
-@click.option("--to", "target", metavar="DIALECT", required=True, help="openai, sharegpt, anthropic, deepfabric or scenarios.")
+@click.option("--to", "target", metavar="FORMAT", required=True, help="openai, sharegpt, anthropic, deepfabric or scenarios.")
 @click.option("--json", "as_json", is_flag=True, help="The counts, for machines.")
-@reading_options(rejects="Keep the rows that cannot be read or written in FILE, each with its reason (with --skip-bad).")
-def command(file: str, out: str, target: str, as_json: bool, reading: ReadingOptions) -> None:
+@dataset_options(rejects="Keep the rows that cannot be read or written in FILE, each with its reason (with --skip-bad).")
+def command(file: str, out: str, target: str, as_json: bool, options: DatasetOptions) -> None:
     """Write a dataset in another dialect. No call, id or result is lost; rows that are in that dialect already stay as they stand.
 
     \b
     callmark convert train.jsonl -o train.anthropic.jsonl --to anthropic
     callmark convert sharegpt.jsonl.zst -o train.jsonl --to openai --skip-bad --rejects rest.jsonl
     """
-    from callmark.formats import Output
-    from callmark.formats.converting import Conversion
-    from callmark.formats.detect import dialect_called
+    from callmark.api.datasets import check_target_format, convert
 
-    dialect = dialect_called(target)
-    if dialect.recorded:
-        raise BadInput(
-            f"{target} is read and not written: it is what another program records", "--to scenarios writes what is asked in it."
-        )
-    conversion = Conversion(dialect, anew=reading.tools is not None)
-    refuse_rejects_alone(reading)
-    refuse_same_file(file=file, out=out, rejects=reading.rejects)
-    unwritten = 0
-    with (
-        reading.reader() as reader,
-        reader.open(file) as dataset,
-        Output(out) as output,
-    ):
-        for row in tracked(dataset):
-            try:
-                line = conversion.line(row, dataset.dialect)
-            except BadInput as error:
-                if not reading.skip_bad:
-                    raise BrokenRow(ended(f"{row.place}: {error}"), error.hint) from None
-                unwritten += 1
-                reader.reject(row, [str(error)])
-                continue
-            if line is not None:
-                output.line(line)
-    _tell(conversion, dataset, out, output.lines, unwritten, reading.rejects, as_json=as_json)
-
-
-def _tell(
-    conversion: "Conversion", dataset: "Dataset", out: str, written: int, unwritten: int, rejects: str | None, *, as_json: bool
-) -> None:
+    check_target_format(target)
+    refuse_rejects_alone(options)
+    refuse_same_file(file=file, out=out, rejects=options.rejects)
+    with options.reader() as reader:
+        dataset = reader.open(file)
+        result = convert(dataset, to=target, out=out, rewrite=options.tools is not None, skip_bad=options.skip_bad, rejects=reader.rejects)
     if as_json:
         import msgspec
 
         from callmark.calls.strict import scrub
 
-        counts = {"to": conversion.target.name, "rows": dataset.good_rows, "written": written, "unwritten": unwritten}
-        told = {"file": dataset.name, "out": scrub(out), **dataset.counts(), **counts, **conversion.counts()}
-        click.echo(msgspec.json.encode(told), err=out == "-")
+        counts = {"to": result.to, "rows": result.rows, "written": result.written, "unwritten": result.unwritten, **result.counts}
+        click.echo(msgspec.json.encode({"file": dataset.name, "out": scrub(out), **dataset.counts(), **counts}), err=out == "-")
         return
-    from callmark.reporting.headline import show_head
-    from callmark.reporting.safety import safe
-    from callmark.reporting.terminal import console
+    from callmark.reporting.dataset_header import show_dataset_header
+    from callmark.reporting.safety import escape_controls
+    from callmark.reporting.terminal import make_console
 
-    screen = console(sys.stderr if out == "-" else None)
-    show_head(screen, dataset, dataset.good_rows)
-    where = safe(out) if out != "-" else "standard output"
-    parts = [counted(written, "row"), counted(conversion.calls, "call"), counted(conversion.results, "result")]
-    screen.print(f"{' · '.join(parts)} → {where}, {conversion.target.title}", style="bold", soft_wrap=True)
-    for note in conversion.notes():
-        screen.print(f"  {safe(note)}", style="dim", soft_wrap=True)
-    if unwritten:
-        kept = f", kept in {safe(rejects)}" if rejects else " (--rejects FILE keeps them)"
-        say(f"callmark: {counted(unwritten, 'row')} could not be written as {conversion.target.title}{kept}.")
+    console = make_console(sys.stderr if out == "-" else None)
+    show_dataset_header(console, dataset, result.rows)
+    parts = [pluralize(result.written, "row"), pluralize(result.counts["calls"], "call"), pluralize(result.counts["results"], "result")]
+    written_to = escape_controls(out) if out != "-" else "standard output"
+    console.print(f"{' · '.join(parts)} → {written_to}, {result.title}", style="bold", soft_wrap=True)
+    for note in result.notes:
+        console.print(f"  {escape_controls(note)}", style="dim", soft_wrap=True)
+    if result.unwritten:
+        kept = f", kept in {escape_controls(options.rejects)}" if options.rejects else " (--rejects FILE keeps them)"
+        print_stderr(f"callmark: {pluralize(result.unwritten, 'row')} could not be written as {result.title}{kept}.")

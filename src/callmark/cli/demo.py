@@ -1,4 +1,4 @@
-"""`callmark demo`: the main job from beginning to end, offline, on what is in the package."""
+"""`callmark demo`: the main workflow from start to end, offline, on data from the package."""
 
 import shlex
 import sys
@@ -13,9 +13,7 @@ from callmark.errors import BadInput
 
 
 class Demo(NamedTuple):
-    """The files that it begins with, from the package; its steps, a question each and the command that answers it; and how many runs it
-    makes, which are the newest ones then.
-    """
+    """A demo: the package files it starts with, its steps (a question and the command that answers it), and how many runs it makes."""
 
     files: tuple[str, ...]
     steps: tuple[tuple[str, str], ...]
@@ -30,7 +28,7 @@ ASK = (
 LOOK = ("Look at it: every case, every fault, what changed, on a page that opens from disk.", "report {runs} -o {folder}/report.html")
 DEMOS = {
     "store": Demo(
-        ("hotel.jsonl",),
+        ("hotel/hotel.jsonl",),
         (
             (
                 "A store's tool server: 15 tools over a database. Customers and an expert talk, by plans over its data, without any LLM; "
@@ -62,7 +60,7 @@ DEMOS = {
         3,
     ),
     "hotel": Demo(
-        ("hotel.jsonl",),
+        ("hotel/hotel.jsonl",),
         (
             ("What is in a dataset?", "stats {folder}/hotel.jsonl"),
             ("What does one of its conversations look like?", "show {folder}/hotel.jsonl --most-calls"),
@@ -116,7 +114,7 @@ def command(which: str, out: str) -> None:
     from rich.text import Text
 
     from callmark.cli.main import callmark
-    from callmark.reporting.terminal import console
+    from callmark.reporting.terminal import make_console
 
     demo = DEMOS[which]
     folder = Path(out)
@@ -127,7 +125,7 @@ def command(which: str, out: str) -> None:
     except OSError as error:
         raise BadInput(f"{out} cannot be written: {error.strerror}") from None
     data = next(str(path) for path in _data_folders(folder) if not path.exists())
-    screen = console()
+    screen = make_console()
     for question, line in demo.steps:
         runs = sorted((folder / "runs").glob("*/run.json"), key=lambda run: run.stat().st_mtime)[-demo.runs :]
         names = [shlex.quote(str(run.parent)) for run in runs]
@@ -141,6 +139,6 @@ def command(which: str, out: str) -> None:
 
 
 def _data_folders(folder: Path) -> Iterator[Path]:
-    """Where synthetic data may go: nothing that is there is written over."""
+    """Yield candidate folders for synthetic data, so that existing ones are not overwritten."""
     yield folder / "data"
     yield from (folder / f"data-{number}" for number in count(2))

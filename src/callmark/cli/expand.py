@@ -1,12 +1,17 @@
 """`callmark expand`: cut conversations into decision points."""
 
 import sys
-from typing import cast
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from callmark.cli.reading import ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file, tracked
-from callmark.wording import counted
+from callmark.cli.dataset_options import DatasetOptions, dataset_options, refuse_rejects_alone, refuse_same_file
+from callmark.types import Case
+from callmark.wording import pluralize
+
+if TYPE_CHECKING:
+    from callmark.data.expand import Parallel
 
 
 @click.command(name="expand", short_help="Cut conversations into decision points: given the talk so far, which call comes next?")
@@ -22,15 +27,15 @@ from callmark.wording import counted
 @click.option("--abstain", is_flag=True, help="Add a record for each assistant turn that rightly calls nothing.")
 @click.option("--wrap", type=click.Choice(["item"]), help="Nest each record under 'item'.")
 @click.option("--json", "as_json", is_flag=True, help="The counts, for machines.")
-@reading_options()
+@dataset_options()
 def command(
     file: str,
     out: str,
-    parallel: str,
+    parallel: "Parallel",
     abstain: bool,
-    wrap: str | None,
+    wrap: Literal["item"] | None,
     as_json: bool,
-    reading: ReadingOptions,
+    options: DatasetOptions,
 ) -> None:
     """Make every tool call its own test: the messages before it, and the call that should come next. The same input, the same bytes.
 
@@ -38,45 +43,43 @@ def command(
     callmark expand valid.jsonl -o eval.jsonl
     callmark expand valid.jsonl -o eval.jsonl --abstain --parallel together --wrap item
     """
-    from callmark.calls.strict import scrub
-    from callmark.data.expand import Parallel, expand
-    from callmark.formats import Output
-    from callmark.formats.openai import write
+    from callmark.api.datasets import expand, write
 
+    refuse_rejects_alone(options)
+    refuse_same_file(file=file, out=out, rejects=options.rejects)
     counts = {"conversations": 0, "decision_points": 0, "abstentions": 0, "end_in_assistant": 0, "malformed": 0}
-    refuse_rejects_alone(reading)
-    refuse_same_file(file=file, out=out, rejects=reading.rejects)
-    with (
-        reading.reader() as reader,
-        reader.open(file) as dataset,
-        Output(out) as output,
-    ):
-        for case in expand(tracked(dataset), parallel=cast("Parallel", parallel), abstain=abstain):
-            line = write(case)
-            output.line(b'{"item":' + line + b"}" if wrap else line)
-            counts["abstentions"] += not case.expected
-            counts["end_in_assistant"] += bool(case.messages) and case.messages[-1].role == "assistant"
-            counts["malformed"] += any([call.malformed for call in case.expected])  # noqa: C419 - faster than a generator
-    counts["conversations"], counts["decision_points"] = dataset.good_rows, output.lines
+    with options.reader() as reader, reader.open(file) as dataset:
+        counts["decision_points"] = write(_count(expand(dataset, parallel=parallel, abstain=abstain), counts), out, wrap=wrap)
+    counts["conversations"] = dataset.good_rows
     if as_json:
         import msgspec
 
+        from callmark.calls.strict import scrub
+
         click.echo(msgspec.json.encode({"file": dataset.name, "out": scrub(out), **dataset.counts(), **counts}), err=out == "-")
         return
-    from callmark.reporting.headline import show_head
-    from callmark.reporting.safety import safe
-    from callmark.reporting.terminal import console
+    from callmark.reporting.dataset_header import show_dataset_header
+    from callmark.reporting.safety import escape_controls
+    from callmark.reporting.terminal import make_console
 
-    screen = console(sys.stderr if out == "-" else None)
-    show_head(screen, dataset, counts["conversations"])
-    screen.print(
-        f"{counted(output.lines, 'decision point')} → {safe(out) if out != '-' else 'standard output'}", style="bold", soft_wrap=True
-    )
-    for key, sentence in _NOTES.items():
+    console = make_console(sys.stderr if out == "-" else None)
+    show_dataset_header(console, dataset, counts["conversations"])
+    target = escape_controls(out) if out != "-" else "standard output"
+    console.print(f"{pluralize(counts['decision_points'], 'decision point')} → {target}", style="bold", soft_wrap=True)
+    for key, note in _NOTES.items():
         if counts[key]:
-            screen.print(f"  {counts[key]:,} {sentence}", style="dim")
-    if not output.lines:
-        screen.print("  no conversation in it calls a tool; --abstain makes records of turns that call nothing", style="dim")
+            console.print(f"  {counts[key]:,} {note}", style="dim")
+    if not counts["decision_points"]:
+        console.print("  no conversation in it calls a tool; --abstain makes records of turns that call nothing", style="dim")
+
+
+def _count(cases: Iterable[Case], counts: dict[str, int]) -> Iterator[Case]:
+    """Yield the cases and count what the summary says of them."""
+    for case in cases:
+        counts["abstentions"] += not case.expected
+        counts["end_in_assistant"] += bool(case.messages) and case.messages[-1].role == "assistant"
+        counts["malformed"] += any([call.malformed for call in case.expected])  # noqa: C419 - faster than a generator
+        yield case
 
 
 _NOTES = {

@@ -4,12 +4,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from callmark.cli.asking import AskingOptions, asking_options
-from callmark.cli.reading import ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file, tracked
-from callmark.errors import BadInput
+from callmark.cli.dataset_options import DatasetOptions, dataset_options, refuse_rejects_alone, refuse_same_file
+from callmark.cli.model_options import ModelOptions, model_options
 
 if TYPE_CHECKING:
-    from callmark.runs.export_results import Form
+    from callmark.runs.export_results import TableFormat
 
 
 @click.group(name="export", short_help="Write what others take: the grader, a batch of requests, a run's results or notebooks.")
@@ -33,66 +32,49 @@ def grader(out: str) -> None:
     \b
     callmark export grader -o grader.py
     """
-    from callmark.formats import write_lines
-    from callmark.grading.standalone import export_source
-    from callmark.reporting.safety import safe
+    from callmark.api.exporting import export_grader
+    from callmark.reporting.safety import escape_controls
 
-    source = export_source()
-    write_lines(out, source.rstrip("\n").encode().split(b"\n"))
+    lines = export_grader(out)
     if out != "-":
-        click.echo(f"{source.count(chr(10)):,} lines → {safe(out)}   (grade(sample, item) -> float)")
+        click.echo(f"{lines:,} lines → {escape_controls(out)}   (grade(sample, item) -> float)")
 
 
 @command.command(short_help="The requests of a run as the file that OpenAI's and Azure's batch APIs take.")
 @click.argument("cases", metavar="EVAL")
 @click.option("-o", "--out", metavar="OUT", required=True, help="Where the requests go; - is standard output.")
 @click.option(
-    "-m", "--model", "word", metavar="SPEC", required=True, help="openai:NAME, azure:DEPLOYMENT, vllm:NAME, or a name from callmark.toml."
+    "-m", "--model", metavar="SPEC", required=True, help="openai:NAME, azure:DEPLOYMENT, vllm:NAME, or a name from callmark.toml."
 )
 @click.option("--limit", metavar="N", type=click.IntRange(min=1), help="The first N decision points only.")
 @click.option("--config", metavar="FILE", help="callmark.toml; the current folder's if not given.")
-@asking_options()
-@reading_options()
-def batch(cases: str, out: str, word: str, limit: int | None, config: str | None, asking: AskingOptions, reading: ReadingOptions) -> None:
+@model_options()
+@dataset_options()
+def batch(
+    cases: str, out: str, model: str, limit: int | None, config: str | None, model_options: ModelOptions, options: DatasetOptions
+) -> None:
     """Write a request for each decision point, under the id of its case. What comes back is graded with
     `callmark grade EVAL --predictions OUTPUT --predictions ERRORS`.
 
     \b
     callmark export batch eval.jsonl --model openai:gpt-4.1-mini -o batch.jsonl
     """
-    from itertools import islice
+    from callmark.api.exporting import export_batch
+    from callmark.reporting.safety import escape_controls
 
-    from callmark.config import read_config
-    from callmark.data.expand import cases_of
-    from callmark.formats import write_lines
-    from callmark.models.keys import Keys
-    from callmark.models.opening import sends_requests
-    from callmark.models.prompts import check_params
-    from callmark.models.specs import read_spec
-    from callmark.reporting.safety import safe
-    from callmark.runs.batch import batch_lines
-
-    refuse_rejects_alone(reading)
-    refuse_same_file(file=cases, out=out, rejects=reading.rejects)
-    _, settings = asking.model(word, read_config(config).models)
-    spec = read_spec(settings.model, Keys.here())
-    if not sends_requests(spec) or spec.provider == "local":
-        raise BadInput(
-            f"{spec.shown} is sent no requests, so there is none to write down", "openai:NAME, azure:DEPLOYMENT or vllm:NAME is."
-        )
-    check_params(settings.params)
-    with reading.reader() as reader:
-        found = cases_of(tracked(reader.open(cases)))
-        count = write_lines(out, batch_lines(islice(found, limit), spec.name, settings))
+    refuse_rejects_alone(options)
+    refuse_same_file(file=cases, out=out, rejects=options.rejects)
+    with options.reader() as reader:
+        count = export_batch(reader.open(cases), model, out, limit=limit, settings=model_options.settings(), config=config)
     if out != "-":
-        click.echo(f"{count:,} requests → {safe(out)}")
+        click.echo(f"{count:,} requests → {escape_controls(out)}")
 
 
 @command.command(short_help="The results of a run as a table: CSV, Parquet or JSONL.")
 @click.argument("run", metavar="RUN")
 @click.option("--to", "form", type=click.Choice(["csv", "parquet", "jsonl"]), required=True, help="What the table is written as.")
 @click.option("-o", "--out", metavar="OUT", help="Where it goes; - is standard output; beside the run if not given.")
-def results(run: str, form: "Form", out: str | None) -> None:
+def results(run: str, form: "TableFormat", out: str | None) -> None:
     """Write a row for each grade: the case, its trial, every metric, what was expected and made, its faults as words, what it took. In CSV,
     a text that a spreadsheet would take for a formula begins with an apostrophe.
 
@@ -100,18 +82,16 @@ def results(run: str, form: "Form", out: str | None) -> None:
     callmark export results runs/base --to csv
     callmark export results runs/base --to parquet -o base.parquet
     """
-    from callmark.reporting.safety import safe
-    from callmark.runs.export_results import export_results
-    from callmark.runs.run import Run
-    from callmark.wording import counted
+    from callmark.api.exporting import export, export_path
+    from callmark.api.runs import open_run
+    from callmark.reporting.safety import escape_controls
+    from callmark.wording import pluralize
 
-    found = Run(run)
-    out = out or f"{found.folder.path.resolve() if found.folder.path.name in ('', '..') else found.folder.path}.{form}"
-    for file in found.folder.files():
-        refuse_same_file(file=file, out=out)
-    count = export_results(found, form, out)
-    if out != "-":
-        click.echo(f"{counted(count, 'row')} → {safe(out)}")
+    opened = open_run(run)
+    target = out or export_path(opened, form)
+    count = export(opened, to=form, out=target)
+    if target != "-":
+        click.echo(f"{pluralize(count, 'row')} → {escape_controls(target)}")
 
 
 @command.command(short_help="A run as two notebooks, executed: the evaluation, and what went wrong.")
@@ -125,9 +105,10 @@ def notebook(run: str, out: str) -> None:
     pip install 'callmark[notebook]'
     callmark export notebook runs/base -o notebooks
     """
-    from callmark.reporting.notebooks.writing import write_notebooks
-    from callmark.reporting.safety import safe
-    from callmark.runs.run import Run
+    from callmark.api.exporting import export_notebooks
+    from callmark.api.runs import open_run
+    from callmark.reporting.safety import escape_controls
 
-    found = Run(run)
-    click.echo(f"{safe(found.label)} → {' and '.join(map(safe, write_notebooks(found, out)))}")
+    opened = open_run(run)
+    paths = " and ".join(escape_controls(str(path)) for path in export_notebooks(opened, out))
+    click.echo(f"{escape_controls(opened.label)} → {paths}")

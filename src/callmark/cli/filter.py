@@ -1,10 +1,12 @@
 """`callmark filter`: keep the rows that every rule keeps."""
 
+import sys
+from typing import Any
+
 import click
 
-from callmark.cli.reading import ReadingOptions, reading_options, refuse_same_file, say, tracked
-from callmark.errors import BadInput
-from callmark.wording import counted
+from callmark.cli.dataset_options import DatasetOptions, dataset_options, print_stderr, refuse_same_file
+from callmark.wording import pluralize
 
 
 @click.command(name="filter", short_help="Keep good rows: by sequence, consistency, grounding, size.")
@@ -19,27 +21,11 @@ from callmark.wording import counted
 @click.option("--max-calls", type=click.IntRange(min=0), metavar="N", help="At most N calls.")
 @click.option("--min-turns", type=click.IntRange(min=0), metavar="N", help="At least N messages.")
 @click.option("--max-turns", type=click.IntRange(min=0), metavar="N", help="At most N messages.")
-@click.option("--tool", multiple=True, metavar="GLOB", help="Calls a tool of that name.")
-@click.option("--no-tool", multiple=True, metavar="GLOB", help="Calls no tool of that name.")
+@click.option("--tool", "tools", multiple=True, metavar="GLOB", help="Calls a tool of that name.")
+@click.option("--no-tool", "no_tools", multiple=True, metavar="GLOB", help="Calls no tool of that name.")
 @click.option("--json", "as_json", is_flag=True, help="What each rule kept, for machines.")
-@reading_options(rejects="Keep the rows that are not kept, and those that cannot be read, in FILE, each with its reasons.")
-def command(
-    file: str,
-    out: str,
-    require: tuple[str, ...],
-    forbid: tuple[str, ...],
-    consistent: tuple[str, ...],
-    grounded: bool,
-    clean: bool,
-    min_calls: int | None,
-    max_calls: int | None,
-    min_turns: int | None,
-    max_turns: int | None,
-    tool: tuple[str, ...],
-    no_tool: tuple[str, ...],
-    as_json: bool,
-    reading: ReadingOptions,
-) -> None:
+@dataset_options(rejects="Keep the rows that are not kept, and those that cannot be read, in FILE, each with its reasons.")
+def command(file: str, out: str, as_json: bool, options: DatasetOptions, **rules: Any) -> None:
     """Keep the rows that every rule keeps. Prints what each rule keeps alone, and all of them together.
 
     \b
@@ -48,56 +34,33 @@ def command(
     callmark filter train.jsonl -o good.jsonl --grounded --consistent user_id \\
         --require 'find_* > get_user_details(user_id=$result)'
     """
-    from callmark.calls.strict import scrub
-    from callmark.data import filter as rules
-    from callmark.formats import Output
+    from callmark.api.datasets import filter as filter_rows
 
-    wanted = [
-        *map(rules.require, require),
-        *map(rules.forbid, forbid),
-        *map(rules.consistent, consistent),
-        *([rules.grounded()] if grounded else []),
-        *([rules.clean()] if clean else []),
-        *rules.calls_between(min_calls, max_calls),
-        *rules.turns_between(min_turns, max_turns),
-        *map(rules.uses_tool, tool),
-        *map(rules.avoids_tool, no_tool),
-    ]
-    if not wanted:
-        raise BadInput("no rule was given, so every row would be kept", "callmark filter --help lists the rules.")
-    refuse_same_file(out=out, rejects=reading.rejects)
-    refuse_same_file(file=file, rejects=reading.rejects)
-    kept = rules.Kept(0, {}, 0)
-    with (
-        reading.reader() as reader,
-        reader.open(file) as dataset,
-        Output(out) as output,
-    ):
-        for row, failed, kept in rules.judge(tracked(dataset), wanted):  # noqa: B007 - the last counts are shown below
-            if failed:
-                reader.reject(row, failed)
-            else:
-                output.line(row.original.row.rstrip())
+    refuse_same_file(out=out, rejects=options.rejects)
+    refuse_same_file(file=file, rejects=options.rejects)
+    with options.reader() as reader:
+        dataset = reader.open(file)
+        counts = filter_rows(dataset, out=out, rejects=reader.rejects, **rules).counts
     if as_json:
         import msgspec
 
-        told = msgspec.json.encode({"file": dataset.name, "out": scrub(out), **dataset.counts(), **msgspec.to_builtins(kept)})
-        click.echo(told, err=out == "-")
+        from callmark.calls.strict import scrub
+
+        record = {"file": dataset.name, "out": scrub(out), **dataset.counts(), **msgspec.to_builtins(counts)}
+        click.echo(msgspec.json.encode(record), err=out == "-")
         return
-    import sys
+    from callmark.reporting.dataset_header import show_dataset_header
+    from callmark.reporting.filter_view import show_filter_counts
+    from callmark.reporting.safety import escape_controls
+    from callmark.reporting.terminal import make_console
 
-    from callmark.reporting.filter_view import show_kept
-    from callmark.reporting.headline import show_head
-    from callmark.reporting.safety import safe
-    from callmark.reporting.terminal import console
-
-    screen = console(sys.stderr if out == "-" else None)
-    show_head(screen, dataset, kept.rows)
-    screen.print()
-    show_kept(screen, kept)
+    console = make_console(sys.stderr if out == "-" else None)
+    show_dataset_header(console, dataset, counts.rows)
+    console.print()
+    show_filter_counts(console, counts)
     if out != "-":
-        screen.print()
-        rest = f" · {kept.rows - kept.together:,} → {safe(reading.rejects)}" if reading.rejects else ""
-        screen.print(f"{counted(kept.together, 'row')} → {safe(out)}{rest}", soft_wrap=True)
-    if not kept.together:
-        say("callmark: no row is kept.")
+        console.print()
+        rest = f" · {counts.rows - counts.together:,} → {escape_controls(options.rejects)}" if options.rejects else ""
+        console.print(f"{pluralize(counts.together, 'row')} → {escape_controls(out)}{rest}", soft_wrap=True)
+    if not counts.together:
+        print_stderr("callmark: no row is kept.")

@@ -1,23 +1,11 @@
-"""`callmark grade`: predictions against what was expected."""
-
-import os
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, cast, get_args
+"""`callmark grade`: grade predictions against expected calls."""
 
 import click
 
-from callmark.calls.parsing import Dialect
-from callmark.cli.reading import PATIENCE, ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file, say
-from callmark.errors import BadInput
-
-if TYPE_CHECKING:
-    from callmark.grading.evaluator import Settings
-
-OUT = "runs"  # the folder that runs go into
-WITH_ERRORS = 3  # exit status
+from callmark.cli.dataset_options import DatasetOptions, dataset_options, print_stderr, refuse_rejects_alone, refuse_same_file
+from callmark.cli.exit_status import WITH_ERRORS
+from callmark.cli.parse_option import parse_option
+from callmark.cli.progress import grading_bar
 
 
 @click.command(name="grade", short_help="Grade predictions, call by call: numbers, faults, the weakest tools.")
@@ -26,6 +14,7 @@ WITH_ERRORS = 3  # exit status
     "-p", "--predictions", multiple=True, metavar="FILE", help="What the model answered, a row a case, by id or in order. May be repeated."
 )
 @click.option(
+    "-e",
     "--evaluator",
     "evaluators",
     multiple=True,
@@ -33,14 +22,14 @@ WITH_ERRORS = 3  # exit status
     help="call, schema, process; of conversations state, policy, effort, recorded; or your own as module:name. May be repeated.",
 )
 @click.option("--policy", metavar="FILE", help="Rules for the evaluator policy, in YAML.")
-@click.option("--parse", type=click.Choice(get_args(Dialect)), help="How calls are written in raw text; auto where a row has nothing else.")
+@parse_option("How calls are written in raw text; auto where a row has nothing else.")
 @click.option("-o", "--out", metavar="DIR", help="The folder that the run goes into; runs if not given.")
 @click.option("--name", metavar="NAME", help="The run's own folder in it; made of the file's name and the time if not given.")
 @click.option("--jobs", metavar="N", type=click.IntRange(min=1), default=1, show_default=True, help="Processes to grade with.")
 @click.option("--details", is_flag=True, help="By tool, position, prompt length; confusion; functions, arguments; what to check first.")
 @click.option("--config", metavar="FILE", help="callmark.toml; the current folder's if not given.")
 @click.option("--json", "as_json", is_flag=True, help="For machines: counts, metrics with intervals, faults, tools.")
-@reading_options()
+@dataset_options()
 def command(
     cases: str,
     predictions: tuple[str, ...],
@@ -53,7 +42,7 @@ def command(
     details: bool,
     config: str | None,
     as_json: bool,
-    reading: ReadingOptions,
+    options: DatasetOptions,
 ) -> int:
     """Grade what a model answered against what was expected, by three evaluators, with every fault explained; the run goes into a folder.
     EVAL: decision points as `expand` makes them, conversations (cut into decision points on the way), or scenarios; simulations that were
@@ -65,107 +54,50 @@ def command(
     callmark grade eval.jsonl -p outputs.jsonl --parse hermes --evaluator call --name base
     callmark grade runs/base
     """
-    from msgspec import structs
+    from callmark.api.grading import grade, is_run_folder
+    from callmark.runs.grade import GradeOptions
+    from callmark.runs.selection import CaseSelection
 
-    from callmark.analysis.summary import SHOWN
-    from callmark.config import read_policy, read_settings
-    from callmark.grading.evaluator import OWN
-    from callmark.runs.grade_run import GradeOptions, grade_again, grade_file
-    from callmark.runs.store import RunFolder, is_run
-
-    refuse_rejects_alone(reading)
-    settings = read_settings(config)
-    if evaluators:
-        settings = structs.replace(settings, evaluators=evaluators)
-    if policy:
-        settings = structs.replace(settings, policy=read_policy(policy))
-    with reading.reader() as reader, _bar() as on_block:
-        how = GradeOptions(jobs, reader.on_bad, on_block, None if as_json else SHOWN, details or as_json)
-        if is_run(cases) or (not predictions and os.path.isdir(cases)):
-            given = {
-                "predictions": predictions or None,
-                "parse": parse,
-                "out": out,
-                "name": name,
-                "from": reading.dialect,
-                "tools": reading.tools,
-            }
-            folder = RunFolder(cases)
-            before = folder.read()
-            _refuse_with_run(cases, given)
-            for file in (folder.to_here(before.dataset.path), *folder.files()) if reading.rejects else ():
-                refuse_same_file(file=file, rejects=reading.rejects)
-            if settings.evaluators == OWN and before.dataset.what == "scenarios":  # nobody said to leave out those of conversations
-                settings = structs.replace(settings, evaluators=before.settings.evaluators)
-            if not settings.policy:
-                settings = structs.replace(settings, policy=before.settings.policy)
-            _say_what_changed(settings, before.settings)
-            if before.dataset.what == "scenarios":  # what their trials give is seen at first sight
-                how = structs.replace(how, detailed=True)
-            run = grade_again(folder, settings, how=how)
-        else:
-            refuse_same_file(file=cases, rejects=reading.rejects)
-            for file in predictions:
-                refuse_same_file(file=file, rejects=reading.rejects)
-            run = grade_file(
-                cases,
-                predictions,
-                settings,
-                dialect=reading.dialect,
-                tools=reading.tools,
-                parse=cast("Dialect | None", parse),
-                out=out or OUT,
-                name=name,
-                how=how,
-            )
+    refuse_rejects_alone(options)
+    regrades = is_run_folder(cases, predictions)
+    if regrades:
+        _check_run_options(cases, options)
+    for file in (cases, *predictions):
+        refuse_same_file(file=file, rejects=options.rejects)
+    with options.reader() as reader, grading_bar() as on_block:
+        grade_options = GradeOptions(jobs, reader.on_bad, on_block, "all" if as_json else "headline", details or as_json)
+        run = grade(
+            cases if regrades else CaseSelection(cases, options.format_name, options.tools),
+            predictions=predictions,
+            evaluators=evaluators,
+            policy=policy,
+            parse=parse,
+            out=out,
+            name=name,
+            config=config,
+            options=grade_options,
+            warn=lambda sentence: print_stderr(f"callmark: {sentence}"),
+        )
+    summary = run.summary(detailed=grade_options.detailed or run.scenarios, intervals=grade_options.intervals)
     if as_json:
         import msgspec
 
-        click.echo(msgspec.json.encode({"run": str(run.folder), "info": run.info, "summary": run.summary}))
+        click.echo(msgspec.json.encode({"run": str(run.folder), "info": run.info, "summary": summary}))
     else:
         from callmark.reporting.grade_view import show_run
-        from callmark.reporting.terminal import console
+        from callmark.reporting.terminal import make_console
 
-        show_run(console(), str(run.folder), run.info, run.summary, details=details)
-    return WITH_ERRORS if run.summary.errors else 0
-
-
-def _refuse_with_run(run: str, given: Mapping[str, object]) -> None:
-    """Refuse what a run has settled already."""
-    for name, value in given.items():
-        if value is not None:
-            raise BadInput(
-                f"{run} is a run, which is graded again as it stands: --{name} cannot be given with it",
-                "To grade a file of predictions, name the file of the cases instead.",
-            )
+        show_run(make_console(), str(run.folder), run.info, summary, details=details)
+    return WITH_ERRORS if summary.errors or summary.evaluator_errors else 0
 
 
-def _say_what_changed(settings: "Settings", before: "Settings") -> None:
-    changed = [field for field in settings.__struct_fields__ if getattr(settings, field) != getattr(before, field)]
-    if changed:
-        say(f"callmark: graded by other settings than before: {', '.join(changed)}.")
+def _check_run_options(run: str, options: DatasetOptions) -> None:
+    """Raise `BadInput` for options of a dataset, which a run that is graded again has settled, and for rejects among its files."""
+    from callmark.api.grading import refuse_with_run
+    from callmark.runs.store import RunFolder
 
-
-@contextmanager
-def _bar() -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on standard error, once it takes longer than a second and someone is looking."""
-    if not sys.stderr.isatty():
-        yield lambda done, total: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    began = time.monotonic()
-    columns = (TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    progress = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = progress.add_task("grading")
-
-    def on_block(done: int, total: int) -> None:
-        if time.monotonic() - began > PATIENCE:
-            progress.start()
-            progress.update(task, completed=done, total=total)
-
-    try:
-        yield on_block
-    finally:
-        progress.stop()
+    folder = RunFolder(run)
+    before = folder.read()
+    refuse_with_run(run, {"from": options.format_name, "tools": options.tools})
+    for file in (folder.resolve_path(before.dataset.path), *folder.files()) if options.rejects else ():
+        refuse_same_file(file=file, rejects=options.rejects)

@@ -4,7 +4,8 @@ import os
 
 import click
 
-from callmark.cli.reading import ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file, tracked
+from callmark.cli.dataset_options import DatasetOptions, dataset_options, refuse_rejects_alone, refuse_repeated_stdin, refuse_same_file
+from callmark.cli.exit_status import CHECK_FAILED
 from callmark.errors import BadInput
 
 
@@ -12,17 +13,17 @@ from callmark.errors import BadInput
 @click.argument("files", nargs=-1, metavar="FILE...")
 @click.option("--train", multiple=True, metavar="FILE", help="Rows for training, instead of FILE; goes with --valid.")
 @click.option("--valid", multiple=True, metavar="FILE", help="Rows for validation: each that is, or nearly is, one of --train is an error.")
-@reading_options()
+@dataset_options()
 @click.option("--strict", is_flag=True, help="Exit status 1 when there is an error among the findings.")
-@click.option("--all", "every", is_flag=True, help="Print every finding, not the first few of each kind.")
+@click.option("--all", "show_all", is_flag=True, help="Print every finding, not the first few of each kind.")
 @click.option("--json", "as_json", is_flag=True, help="For machines: rows, summary, findings.")
 def command(
     files: tuple[str, ...],
     train: tuple[str, ...],
     valid: tuple[str, ...],
-    reading: ReadingOptions,
+    options: DatasetOptions,
     strict: bool,
-    every: bool,
+    show_all: bool,
     as_json: bool,
 ) -> int:
     """What is wrong with a dataset: malformed calls, unknown tools, arguments against the schema, calls without results, hallucinated
@@ -33,46 +34,37 @@ def command(
     callmark lint --train train.jsonl --valid valid.jsonl
     callmark lint train.jsonl --strict --json
     """
-    from callmark.data.lint import Linter
+    from callmark.api.datasets import lint
 
-    linter = Linter()
-    refuse_rejects_alone(reading)
-    _refuse(files, train, valid)
-    paths = [*files, *train, *valid]
-    for path in paths:
-        refuse_same_file(file=path, rejects=reading.rejects)
-    if paths.count("-") > 1:
-        raise BadInput("standard input can be read once, it stands there twice")
-    with reading.reader(on_bad=lambda bad: linter.add_broken(bad.place, bad.reason)) as reader:
-        datasets = [reader.open(path) for path in paths]
-        rows = []
-        for place, dataset in enumerate(datasets):
-            count = 0
-            for row in tracked(dataset):
-                linter.add(row, held_out=place >= len(paths) - len(valid))
-                count += 1
-            rows.append(count)
-    report = linter.report()
+    refuse_rejects_alone(options)
+    _check_files(files, train, valid)
+    for path in (*files, *train, *valid):
+        refuse_same_file(file=path, rejects=options.rejects)
+    refuse_repeated_stdin((*files, *train, *valid))
+    with options.reader() as reader:
+        datasets = [reader.open(path) for path in files or train]
+        held_out = [reader.open(path) for path in valid]
+        report = lint(datasets, valid=held_out)
     if as_json:
         import msgspec
 
-        told = [{"file": dataset.name, **dataset.counts()} for dataset in datasets]
-        click.echo(msgspec.json.encode({"files": told, **msgspec.to_builtins(report)}))
+        records = [{"file": dataset.name, **dataset.counts()} for dataset in (*datasets, *held_out)]
+        click.echo(msgspec.json.encode({"files": records, **msgspec.to_builtins(report)}))
     else:
-        from callmark.reporting.findings import show_findings
-        from callmark.reporting.headline import show_head
-        from callmark.reporting.terminal import console
+        from callmark.reporting.dataset_header import show_dataset_header
+        from callmark.reporting.lint_view import show_findings
+        from callmark.reporting.terminal import make_console
 
-        screen = console()
-        for dataset, count in zip(datasets, rows, strict=True):
-            show_head(screen, dataset, count)
-        screen.print()
-        show_findings(screen, report, every=every)
-    return 1 if strict and report.errors else 0
+        console = make_console()
+        for dataset in (*datasets, *held_out):
+            show_dataset_header(console, dataset, dataset.good_rows)
+        console.print()
+        show_findings(console, report, every=show_all)
+    return CHECK_FAILED if strict and report.errors else 0
 
 
-def _refuse(files: tuple[str, ...], train: tuple[str, ...], valid: tuple[str, ...]) -> None:
-    """Either files, or both sides, and no file on both."""
+def _check_files(files: tuple[str, ...], train: tuple[str, ...], valid: tuple[str, ...]) -> None:
+    """Raise `BadInput` unless either files or both sides are given, with no file on both sides."""
     if not files and not train and not valid:
         raise BadInput("there is no file to look at", "callmark lint FILE, or --train FILE --valid FILE.")
     if bool(train) != bool(valid):
@@ -80,7 +72,7 @@ def _refuse(files: tuple[str, ...], train: tuple[str, ...], valid: tuple[str, ..
         raise BadInput(f"{given} needs {other}: a leak is between the two", "A single file is given without either: callmark lint FILE")
     if files and train:
         raise BadInput(f"{files[0]} is neither --train nor --valid", "Say which it is, or leave both out.")
-    trained = {os.path.realpath(path) for path in train if path != "-"}
+    train_files = {os.path.realpath(path) for path in train if path != "-"}
     for path in valid:
-        if path != "-" and os.path.realpath(path) in trained:
+        if path != "-" and os.path.realpath(path) in train_files:
             raise BadInput(f"{path} cannot be both --train and --valid")

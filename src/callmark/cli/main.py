@@ -1,7 +1,7 @@
-"""`callmark`: finds the command, runs it, and turns what went wrong into one sentence and an exit status.
+"""`callmark`: find the command, run it, and turn an error into one sentence and an exit status.
 
-0 fine · 1 a gate or `--strict` check not met · 2 bad input · 3 finished, with errors · 130 interrupted. `--debug`, anywhere, shows the
-traceback as well.
+0 fine · 1 a gate or `--strict` check failed · 2 bad input · 3 finished, with errors · 130 interrupted. `--debug`, anywhere on the command
+line, shows the traceback as well.
 """
 
 import gc
@@ -11,11 +11,13 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
-from callmark.errors import BadInput, BrokenRow
-from callmark.wording import ended, nearest
+from callmark.cli.exit_status import BAD_INPUT, INTERRUPTED
+from callmark.errors import BadInput, BrokenRow, CallmarkError
+from callmark.wording import did_you_mean, end_sentence
 
 SKIP_HINT = "Repair it, or pass --skip-bad to go on without it (--rejects FILE keeps such rows)."
 COMMANDS = (
@@ -38,12 +40,11 @@ COMMANDS = (
     "export",
     "demo",
 )
-INTERRUPTED = 130  # exit status
-_RARELY = (50_000, 20, 50)  # rows are made and dropped by the thousand and hold no cycles: looking for some takes a tenth of the time
+_GC_THRESHOLDS = (50_000, 20, 50)  # rows are allocated by the thousand and hold no cycles: collecting them costs a tenth of the time
 
 
 class Commands(click.Group):
-    """Imports a command's module when it is asked for, so that starting stays fast."""
+    """The commands. Each module is imported when its command is used, so that start-up stays fast."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -56,7 +57,7 @@ class Commands(click.Group):
 
     def resolve_command(self, context: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise BadInput(f"there is no command called {args[0]!r}{nearest(args[0], COMMANDS)}", "callmark --help lists them.")
+            raise BadInput(f"there is no command called {args[0]!r}{did_you_mean(args[0], COMMANDS)}", "callmark --help lists them.")
         return super().resolve_command(context, args)
 
 
@@ -84,46 +85,62 @@ def callmark() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    gc.set_threshold(*_RARELY)
+    gc.set_threshold(*_GC_THRESHOLDS)
     _prepare_streams()
     debug = "--debug" in given
     status = run([argument for argument in given if argument != "--debug"], debug=debug)
     if status == INTERRUPTED:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C while the process ends would take its status from it
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C at interpreter exit would replace the exit status
     sys.exit(status)
 
 
 def run(arguments: list[str], *, debug: bool = False) -> int:
-    """The exit status of a command line."""
+    """Run a command line and return its exit status. Standard output is flushed: nothing is left to fail at interpreter exit."""
+    status = 0
+    try:
+        status = _run_command(arguments, debug=debug)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of the pipe has read enough
+        _discard_output()
+        return 0
+    except OSError as error:
+        _discard_output()
+        if status == BAD_INPUT:  # an error is reported already
+            return status
+        where = f"{error.filename}: " if error.filename else "standard output cannot be written: "
+        return _report_error(error, f"{where}{error.strerror or error}", "", debug=debug)
+    return status
+
+
+def _run_command(arguments: list[str], *, debug: bool) -> int:
+    """Run a command line and return its exit status; only errors of writing standard output are raised."""
     try:
         status = callmark.main(args=arguments, prog_name="callmark", standalone_mode=False)
-    except BadInput as error:
+    except CallmarkError as error:
         hint = error.hint or (SKIP_HINT if isinstance(error, BrokenRow) else "")
-        return _failed(error, str(error), hint, debug=debug)
+        return _report_error(error, str(error), hint, debug=debug)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         return 0
     except click.ClickException as error:
         usage = error.ctx.get_usage() if isinstance(error, click.UsageError) and error.ctx else ""
-        return _failed(error, error.format_message(), usage, debug=debug)
+        return _report_error(error, error.format_message(), usage, debug=debug)
     except (click.Abort, KeyboardInterrupt):
         click.echo("callmark: interrupted.", err=True)
         return INTERRUPTED
-    except (BrokenPipeError, SystemExit):  # click and rich leave with the latter: whoever read us has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else "standard output cannot be written: "
-        return _failed(error, f"{where}{error.strerror or error}", "", debug=debug)
+    except SystemExit:  # click and rich raise it for a broken pipe
+        raise BrokenPipeError from None
+    except OSError:
+        raise
     except Exception as error:
-        return _failed(
+        return _report_error(
             error, f"something went wrong inside callmark ({type(error).__name__}: {error})", "--debug shows where.", debug=debug
         )
     return status if isinstance(status, int) else 0
 
 
 def _prepare_streams() -> None:
-    """A closed stream becomes an empty one, and a letter that a terminal cannot show is written out."""
+    """Replace a closed stream by an empty one, and escape characters that a terminal cannot show."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for as long as the process lives
@@ -132,14 +149,23 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _failed(error: Exception, sentence: str, hint: str, *, debug: bool) -> int:
-    from callmark.reporting.safety import safe
+def _discard_output() -> None:
+    """Send what is still buffered for standard output nowhere: writing it failed once, and the interpreter would try again at its exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with suppress(OSError):
+        sys.stdout.flush()
 
-    if debug:
-        import traceback
 
-        traceback.print_exception(error)
-    click.echo(f"callmark: {ended(safe(sentence))}", err=True)
-    if hint:
-        click.echo(safe(hint), err=True)
-    return 2
+def _report_error(error: Exception, sentence: str, hint: str, *, debug: bool) -> int:
+    """Print an error as one sentence, with its hint on a second line, and return exit status 2."""
+    from callmark.reporting.safety import escape_controls
+
+    with suppress(OSError):  # standard error cannot be written: the exit status still says it
+        if debug:
+            import traceback
+
+            traceback.print_exception(error)
+        click.echo(f"callmark: {end_sentence(escape_controls(sentence))}", err=True)
+        if hint:
+            click.echo(escape_controls(hint), err=True)
+    return BAD_INPUT

@@ -15,28 +15,19 @@ def command(runs: tuple[str, ...], out: str | None, as_json: bool) -> None:
     callmark report runs/base
     callmark report runs/base runs/tuned -o report.html
     """
-    from pathlib import Path
+    from callmark.api.runs import report
+    from callmark.reporting.safety import escape_controls
 
-    from callmark.cli.reading import refuse_same_file
-    from callmark.reporting.safety import safe
-    from callmark.runs.run import Run
-    from callmark.viewer.report import write_report
-
-    found = [Run(path) for path in runs]
-    target = out or (found[0].folder.file("report.html") if found else "report.html")
-    for run in found:
-        for file in run.folder.files():
-            refuse_same_file(file=file, out=target)
-    left_out = write_report(found, target)
-    size = Path(target).stat().st_size if target != "-" else 0
+    written = report(runs, out=out)
     if as_json:
         import msgspec
 
-        click.echo(msgspec.json.encode({"report": target, "bytes": size, "left_out": left_out}), err=target == "-")
-    elif target != "-":
-        click.echo(f"{safe(target)}   {size / 1e6:,.1f} MB")
-        if left_out["conversations"]:
+        record = {"report": written.path, "bytes": written.size, "left_out": written.left_out}
+        click.echo(msgspec.json.encode(record), err=written.path == "-")
+    elif written.path != "-":
+        click.echo(f"{escape_controls(written.path)}   {written.size / 1e6:,.1f} MB")
+        if written.left_out["conversations"]:
             click.echo(
-                f"{left_out['conversations']:,} of {left_out['of']:,} conversations did not fit, those of the best cases; "
+                f"{written.left_out['conversations']:,} of {written.left_out['of']:,} conversations did not fit, those of the best cases; "
                 "the table has every case, and callmark view shows everything"
             )

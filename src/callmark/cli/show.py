@@ -2,10 +2,10 @@
 
 import click
 
-from callmark.cli.reading import ReadingOptions, reading_options, refuse_rejects_alone, refuse_same_file, say, tracked
+from callmark.cli.dataset_options import DatasetOptions, dataset_options, print_stderr, refuse_rejects_alone, refuse_same_file
 from callmark.errors import BadInput
 from callmark.types import Case, Conversation
-from callmark.wording import counted
+from callmark.wording import pluralize
 
 
 @click.command(name="show", short_help="One conversation: who spoke, what was called, what came back.")
@@ -17,7 +17,7 @@ from callmark.wording import counted
 @click.option("--full", is_flag=True, help="Fold nothing.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="As Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="The row as it stands.")
-@reading_options()
+@dataset_options()
 def command(
     file: str,
     number: int | None,
@@ -27,7 +27,7 @@ def command(
     full: bool,
     as_markdown: bool,
     as_json: bool,
-    reading: ReadingOptions,
+    options: DatasetOptions,
 ) -> None:
     """One conversation as it went: who spoke, which tool was called with what, what came back. The first, if nothing else is asked for.
 
@@ -37,53 +37,52 @@ def command(
     """
     if sum((number is not None, row_id is not None, most_calls, search is not None)) > 1:
         raise BadInput("--row, --id, --most-calls and --search each pick a row, only one of them can be given")
-    refuse_rejects_alone(reading)
-    refuse_same_file(file=file, rejects=reading.rejects)
-    from callmark.reporting.flow import FOLD, found_in, markdown, show_flow
-    from callmark.reporting.headline import show_head
+    refuse_rejects_alone(options)
+    refuse_same_file(file=file, rejects=options.rejects)
+    from callmark.reporting.conversation_view import FOLD, contains_text, markdown, show_conversation
+    from callmark.reporting.dataset_header import show_dataset_header
 
-    with reading.reader() as reader:
+    with options.reader() as reader:
         dataset = reader.open(file)
-        picked: Conversation | None = None
-        rows = hits = 0
-        for row in tracked(dataset):
+        selected: Conversation | None = None
+        rows = matches = 0
+        for row in dataset:
             rows += 1
             if most_calls:
-                picked = row if picked is None or _calls(row) > _calls(picked) else picked
+                selected = row if selected is None or _count_calls(row) > _count_calls(selected) else selected
             elif search is not None:
-                if found_in(row, search):
-                    hits += 1
-                    picked = picked or row
+                if contains_text(row, search):
+                    matches += 1
+                    selected = selected or row
             elif (number is None or (row.place and row.place.number == number)) and (row_id is None or row.id == row_id):
-                picked = row
+                selected = row
                 break
-    if picked is None:
+    if selected is None:
         if number is not None:
-            raise BadInput(f"{file} has no row {number}: it has {counted(rows, 'row')}")
-        wanted = f"the id {row_id!r}" if row_id is not None else f"{search!r} in it"
-        raise BadInput(f"{file}: of {counted(rows, 'row')} none has {wanted}", "callmark stats shows what is in a file.")
+            raise BadInput(f"{file} has no row {number}: it has {pluralize(rows, 'row')}")
+        criterion = f"the id {row_id!r}" if row_id is not None else f"{search!r} in it"
+        raise BadInput(f"{file}: of {pluralize(rows, 'row')} none has {criterion}", "callmark stats shows what is in a file.")
     if as_json:
-        click.echo(picked.original.row.rstrip())
+        click.echo(selected.original.row.rstrip())
     elif as_markdown:
-        click.echo(markdown(picked, fold=None if full else FOLD), nl=False)
+        click.echo(markdown(selected, fold=None if full else FOLD), nl=False)
     else:
-        from callmark.reporting.terminal import console
+        from callmark.reporting.terminal import make_console
 
-        screen = console()
-        calls = _calls(picked)
-        show_head(
-            screen,
+        console = make_console()
+        show_dataset_header(
+            console,
             dataset,
             1,
-            str(picked.place).rpartition(", ")[2],
-            f"id {picked.id}",
-            f"{counted(len(picked.messages), 'message')}, {counted(calls, 'call')}",
+            str(selected.place).rpartition(", ")[2],
+            f"id {selected.id}",
+            f"{pluralize(len(selected.messages), 'message')}, {pluralize(_count_calls(selected), 'call')}",
         )
-        screen.print()
-        show_flow(screen, picked, fold=None if full else FOLD)
-    if search is not None and hits > 1:
-        say(f"{hits:,} of {counted(rows, 'row')} contain {search!r}; this is the first.")
+        console.print()
+        show_conversation(console, selected, fold=None if full else FOLD)
+    if search is not None and matches > 1:
+        print_stderr(f"{matches:,} of {pluralize(rows, 'row')} contain {search!r}; this is the first.")
 
 
-def _calls(row: Conversation) -> int:
+def _count_calls(row: Conversation) -> int:
     return len(row.expected) if isinstance(row, Case) else len(row.calls)

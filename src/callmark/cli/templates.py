@@ -1,4 +1,4 @@
-"""Scenarios out of templates and tables, for `callmark synth --scenarios-only`: the files, and what is said of it."""
+"""`callmark synth --scenarios-only`: read templates and tables, write scenarios, and report the counts."""
 
 import sys
 from collections import Counter
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from callmark.calls.yaml_text import read_yaml
-from callmark.cli.reading import refuse_same_file
+from callmark.cli.dataset_options import refuse_same_file
 from callmark.errors import BadInput
-from callmark.wording import counted
+from callmark.wording import pluralize
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -21,7 +21,7 @@ _BRACE = 'A text that begins with a field needs quotes: "{ticket.title}".'
 
 
 def make_scenarios(templates: str | None, tables: str | None, *, number: int | None, seed: int, out: str, as_json: bool) -> None:
-    """Fill templates from tables, write the scenarios, and say how many of which type there are."""
+    """Fill templates from tables, write the scenarios, and report how many there are of each type."""
     from importlib.resources import files
 
     import msgspec
@@ -51,16 +51,16 @@ def make_scenarios(templates: str | None, tables: str | None, *, number: int | N
         counts = {"scenarios": len(made), "by_type": types, "groups": groups, "alike": alike}
         click.echo(msgspec.json.encode({"templates": name, "seed": seed, "out": out, **counts}), err=out == "-")
         return
-    from callmark.reporting.safety import one_line, safe
-    from callmark.reporting.terminal import console
+    from callmark.reporting.safety import escape_controls, one_line
+    from callmark.reporting.terminal import make_console
 
-    screen = console(sys.stderr if out == "-" else None)
-    head = f"{counted(len(made), 'scenario')} → {safe(out) if out != '-' else 'standard output'}"
-    screen.print(f"{head}   ({safe(name)}, seed {seed})", style="bold", soft_wrap=True)
+    screen = make_console(sys.stderr if out == "-" else None)
+    head = f"{pluralize(len(made), 'scenario')} → {escape_controls(out) if out != '-' else 'standard output'}"
+    screen.print(f"{head}   ({escape_controls(name)}, seed {seed})", style="bold", soft_wrap=True)
     for word, count in types.items():
         screen.print(f"  {count:>4,} {one_line(word, 80) or '(no type)'}")
     if groups:
-        screen.print(f"  {counted(groups, 'group')} of similar inputs with the same expectation", style="dim")
+        screen.print(f"  {pluralize(groups, 'group')} of similar inputs with the same expectation", style="dim")
     if alike:
         screen.print(f"  {alike:,} the same as an earlier one but for the id: the tables have too few rows", style="yellow")
 
@@ -77,7 +77,7 @@ def _text(file: "Traversable", name: str) -> str:
 
 
 def _tables(folder: "Traversable", *, needed: bool) -> dict[str, list[dict[str, Any]]]:
-    """The rows of every CSV file of a folder, by its name without the ending. A folder that is not there has none, unless it was named."""
+    """Return the rows of every CSV file of a folder by file stem. A missing folder has none, unless the user named it."""
     if not folder.is_dir():
         if needed:
             raise BadInput(f"{folder} is no folder, a folder of CSV files was expected")
@@ -87,7 +87,7 @@ def _tables(folder: "Traversable", *, needed: bool) -> dict[str, list[dict[str, 
 
 
 def read_table(file: "Traversable") -> list[dict[str, Any]]:
-    """The rows of a CSV file, blank lines passed over. Nothing in it is anything but text, unless its column says that it is JSON."""
+    """Return the rows of a CSV file without blank lines. Cells are text, except in columns that are marked as JSON."""
     import csv
     import io
 
@@ -104,7 +104,7 @@ def read_table(file: "Traversable") -> list[dict[str, Any]]:
                     raise BadInput(f"{where}: a column has no name, or the name of another")
                 continue
             if len(cells) != len(columns):
-                raise BadInput(f"{where}: {counted(len(cells), 'cell')}, but {counted(len(columns), 'column')}")
+                raise BadInput(f"{where}: {pluralize(len(cells), 'cell')}, but {pluralize(len(columns), 'column')}")
             rows.append({column.removesuffix(_TYPED): _cell(cell, column, where) for column, cell in zip(columns, cells, strict=True)})
     except csv.Error as error:
         raise BadInput(f"{name}, line {reader.line_num}: this is not CSV: {error}") from None

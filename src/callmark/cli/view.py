@@ -15,19 +15,6 @@ def command(folder: str, port: int, no_browser: bool) -> None:
     callmark view
     callmark view runs/base --no-browser
     """
-    from callmark.viewer.folder_of_runs import FolderOfRuns
-    from callmark.viewer.server import HOST, listen, new_token, serve
+    from callmark.api.runs import view
 
-    runs = FolderOfRuns(folder)
-    listener = listen(port)
-    token = new_token()
-    address = f"http://{HOST}:{listener.getsockname()[1]}/?token={token}"
-
-    def ready() -> None:
-        click.echo(address)
-        if not no_browser:
-            import webbrowser
-
-            webbrowser.open(address)
-
-    serve(runs, listener, token, on_ready=ready)
+    view(folder, port=port, open_browser=not no_browser, on_ready=click.echo)

@@ -29,15 +29,15 @@ from callmark.calls.toolsets import tools_text
 from callmark.data.expand import expand
 from callmark.errors import BadInput
 from callmark.formats import load
-from callmark.formats.detect import sniff
-from callmark.formats.format import Reading
+from callmark.formats.detect import detect_format
+from callmark.formats.format import ReadContext
 from callmark.formats.output import write_lines
 from callmark.formats.predictions import read_prediction
 from callmark.formats.problems import explain
-from callmark.grading.evaluators.schema import SchemaEvaluator, weights
+from callmark.grading.evaluators.schema import SchemaEvaluator, complete_weights
 from callmark.grading.grade import best_attempt
 from callmark.types import Call, Case, Conversation, Place, Prediction
-from callmark.wording import counted, nearest
+from callmark.wording import did_you_mean, pluralize
 
 Model = Callable[[list[dict[str, Any]], list[dict[str, Any]]], Any]
 FilePath = str | PathLike[str]
@@ -98,7 +98,7 @@ class EvaluatorConfig:
         if max_samples is not None and (not isinstance(max_samples, int) or isinstance(max_samples, bool) or max_samples < 1):
             raise BadInput(f"max_samples is {dump(max_samples)}, a whole number of at least 1 was expected")
         self.dataset_path = dataset_path
-        self.metric_weights = weights(_numbers(metric_weights))
+        self.metric_weights = complete_weights(_numbers(metric_weights))
         self.max_samples = max_samples
         self.output_path = output_path
         self.model = model
@@ -198,7 +198,7 @@ def _check_other(name: str, value: Any) -> None:
         if any(one != _ONLY[name] for one in asked):
             raise BadInput(f"{name} is {dump(value)}, here it can only be {_ONLY[name]}")
     else:
-        raise BadInput(f"EvaluatorConfig has no field {name!r}{nearest(name, _FIELDS)}", f"Its fields are {', '.join(_FIELDS)}.")
+        raise BadInput(f"EvaluatorConfig has no field {name!r}{did_you_mean(name, _FIELDS)}", f"Its fields are {', '.join(_FIELDS)}.")
 
 
 def _numbers(given: Any) -> Mapping[str, float] | None:
@@ -219,17 +219,17 @@ def _rows(given: Any) -> Iterator[Conversation]:
         return
     if isinstance(given, Mapping | Conversation) or not isinstance(given, Iterable):
         raise BadInput(f"the dataset is of type {type(given).__name__}, a path or a list of rows was expected")
-    reading = Reading()
+    context = ReadContext()
     for number, row in enumerate(given, 1):
-        yield row if isinstance(row, Conversation) else _read(row, Place("the dataset", number, "item"), reading)
+        yield row if isinstance(row, Conversation) else _read(row, Place("the dataset", number, "item"), context)
 
 
-def _read(row: Any, place: Place, reading: Reading) -> Conversation:
+def _read(row: Any, place: Place, context: ReadContext) -> Conversation:
     if not isinstance(row, Mapping):
         raise BadInput(f"{place}: the row is of type {type(row).__name__}, an object with messages was expected")
     text = dump(dict(row)).encode()
     try:
-        return sniff(text).read(text, place, reading)
+        return detect_format(text).read(text, place, context)
     except (ValueError, RecursionError, BadInput) as error:
         raise BadInput(f"{place}: {explain(text, error)}.", error.hint if isinstance(error, BadInput) else "") from None
 
@@ -299,8 +299,8 @@ def _given(cases: list[Case], predictions: Any, *, all_samples: bool) -> Iterato
         raise BadInput("two samples have the same id: predictions for them must come in the dataset's order")
     if all_samples and (strange := next((key for key in said if key not in known), None)) is not None:
         if isinstance(strange, int):
-            raise BadInput(f"there are {counted(len(said), 'prediction')} for {counted(len(cases), 'sample')}, one each was expected")
-        raise BadInput(f"there is a prediction for {strange!r}, but no such sample{nearest(strange, map(str, known))}")
+            raise BadInput(f"there are {pluralize(len(said), 'prediction')} for {pluralize(len(cases), 'sample')}, one each was expected")
+        raise BadInput(f"there is a prediction for {strange!r}, but no such sample{did_you_mean(strange, map(str, known))}")
     for case, key in zip(cases, keys, strict=True):
         yield _prediction(case.id, said[key], f"predictions[{key!r}]") if key in said else Prediction(case.id, error="no prediction")
 
@@ -367,7 +367,7 @@ def _message(name: str, said: dict[str, Any], place: str) -> Prediction:
 def _graded(case: Case, answer: str | None, made: Prediction, evaluator: SchemaEvaluator) -> tuple[SampleEvaluation, dict[str, float]]:
     """The sample as it is reported, and its numbers; none where there was an error."""
     attempt, _ = best_attempt([case.expected, *case.alternatives], made.calls, tools=case.tools)
-    numbers = {} if made.error else evaluator(attempt)
+    numbers = {} if made.error else {name: value or 0.0 for name, value in evaluator.evaluate(attempt).values.items()}
     expected, predicted = next(iter(attempt.expected), None), next(iter(made.calls), None)
     evaluation = SampleEvaluation(
         sample_id=case.id,

@@ -28,7 +28,7 @@ def grade(sample: dict[str, Any], item: dict[str, Any]) -> float:
     made = read_calls(sample.get("output_tools"))
     tools = _tools(record.get("tools"))
     right = [read_all_expected(calls) for calls in (expected.get("tool_calls"), *others)]
-    return CallEvaluator()(best_attempt(right, made, tools=tools)[0])["score"]
+    return CallEvaluator.score(best_attempt(right, made, tools=tools)[0])
 
 
 def _tools(given: Any) -> tuple[Tool, ...]:

@@ -9,7 +9,7 @@ The evaluators also run inside `azure.ai.evaluation.evaluate(evaluators={"Precis
 """
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 from callmark.calls.toolsets import read_tools
 from callmark.compat.lob_columns import MISSING, expected_calls, made_calls
@@ -17,9 +17,10 @@ from callmark.compat.lob_service import Evaluation, EvaluationService
 from callmark.compat.lob_simulator import ChatSimulator
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
-from callmark.grading.evaluators.process import IGNORED, ProcessEvaluator
+from callmark.grading.evaluators.process import ProcessEvaluator
+from callmark.grading.ignored_functions import IGNORED_FUNCTIONS
 from callmark.types import Tool
-from callmark.wording import nearest
+from callmark.wording import did_you_mean
 
 __all__ = [
     "ChatSimulator",
@@ -69,10 +70,12 @@ class _ProcessEvaluator(Evaluator):
     column: ClassVar[str]  # what document 004 calls it
     metric: ClassVar[str]
 
-    def __init__(self, *, ignore: Iterable[str] = IGNORED, averaging: Literal["micro", "macro"] = "micro", tools: Any = None) -> None:
+    def __init__(
+        self, *, ignore: Iterable[str] = IGNORED_FUNCTIONS, averaging: Literal["micro", "macro"] = "micro", tools: Any = None
+    ) -> None:
         """`ignore`: globs of functions that do not count. `averaging`: see `ProcessEvaluator`. `tools`: where the rows have none."""
         if averaging not in _AVERAGINGS:
-            raise BadInput(f"averaging is {averaging!r}, micro or macro was expected{nearest(str(averaging), _AVERAGINGS)}")
+            raise BadInput(f"averaging is {averaging!r}, micro or macro was expected{did_you_mean(str(averaging), _AVERAGINGS)}")
         self._evaluator = ProcessEvaluator((ignore,) if isinstance(ignore, str) else tuple(ignore), averaging)
         self._tools = read_tools(tools)
 
@@ -93,7 +96,8 @@ class _ProcessEvaluator(Evaluator):
         return self._score(actual_function_calls, expected_function_calls, self._tools)
 
     def _score(self, actual: Any, expected: Any, tools: tuple[Tool, ...]) -> float:
-        return self._evaluator(Attempt(expected_calls(expected), made_calls(actual), tools=tools))[self.metric]
+        attempt = Attempt(expected_calls(expected), made_calls(actual), tools=tools)
+        return cast("float", self._evaluator.evaluate(attempt).values[self.metric])
 
 
 class FunctionCallPrecisionEvaluator(_ProcessEvaluator):

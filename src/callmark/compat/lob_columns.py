@@ -12,7 +12,7 @@ from callmark.calls.shapes import read_calls
 from callmark.calls.strict import dump, scrub
 from callmark.errors import BadInput
 from callmark.types import Call
-from callmark.wording import nearest
+from callmark.wording import did_you_mean
 
 Mappings = dict[str, dict[str, tuple[str, str]]]  # by evaluator, by parameter: (`data` or `target`, column)
 
@@ -82,7 +82,7 @@ def check_target(target: Callable[..., Any], columns: Iterable[str]) -> None:
             raise BadInput(f"eval_target takes {one.name!r} by position, but is called with the row's fields by name")
         if one.name not in known:
             hint = f"The rows have {', '.join(known)}."
-            raise BadInput(f"eval_target takes {one.name!r}, which no row has{nearest(one.name, known)}", hint)
+            raise BadInput(f"eval_target takes {one.name!r}, which no row has{did_you_mean(one.name, known)}", hint)
 
 
 def read_mappings(config: Mapping[str, Any] | None, evaluators: Iterable[str], columns: Iterable[str]) -> Mappings:
@@ -95,7 +95,7 @@ def read_mappings(config: Mapping[str, Any] | None, evaluators: Iterable[str], c
     for name, entry in config.items():
         where = f"evaluators_config: {name}"
         if name not in names:
-            raise BadInput(f"evaluators_config: there is no evaluator called {name!r}{nearest(str(name), names)}")
+            raise BadInput(f"evaluators_config: there is no evaluator called {name!r}{did_you_mean(str(name), names)}")
         if not isinstance(entry, Mapping):
             raise BadInput(f"{where} is {_short(entry)}, an object with column_mapping was expected")
         for key in entry:
@@ -126,7 +126,7 @@ def _reference(where: str, given: Any, known: list[str]) -> tuple[str, str]:
         raise BadInput(f"{where} is {_short(given)}, a column was expected", _FORM)
     source, path = found.groups()
     if source == "data" and path not in known and path.split(".")[0] not in known:
-        raise BadInput(f"{where}: no row has {path!r}{nearest(path, known)}", f"The rows have {', '.join(known)}.")
+        raise BadInput(f"{where}: no row has {path!r}{did_you_mean(path, known)}", f"The rows have {', '.join(known)}.")
     return ("data" if source == "data" else "target"), path
 
 

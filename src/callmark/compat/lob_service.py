@@ -28,7 +28,7 @@ from callmark.errors import BadInput
 from callmark.formats import load, write_lines
 from callmark.formats.evaluation_results import METRICS, RESULTS, metrics_json, result_lines, result_row
 from callmark.types import Case, Prediction
-from callmark.wording import nearest
+from callmark.wording import did_you_mean
 
 Settle = Callable[[Any], Any]  # waits for what is awaitable
 Evaluators = Mapping[str, Callable[..., Any]] | Sequence[Callable[..., Any]]
@@ -114,9 +114,9 @@ class EvaluationService:
 
 def _scenarios(path: str | PathLike[str]) -> list[Case]:
     dataset = load(path)
-    if dataset.dialect.name != "scenarios":
+    if dataset.format.name != "scenarios":
         hint = "Each row needs instructions for a user and expected_function_calls."
-        raise BadInput(f"{dataset.name} is {dataset.dialect.title}, scenarios were expected", hint)
+        raise BadInput(f"{dataset.name} is {dataset.format.title}, scenarios were expected", hint)
     return [row for row in dataset if isinstance(row, Case)]
 
 
@@ -238,7 +238,7 @@ def _looked_up(source: str, path: str, row: Mapping[str, Any], where: str, case:
     except KeyError:
         if source == "data":  # another row has it
             return None
-        raise BadInput(f"{case.place}: {where}: the target gave no {path!r}{nearest(path, map(str, row))}") from None
+        raise BadInput(f"{case.place}: {where}: the target gave no {path!r}{did_you_mean(path, map(str, row))}") from None
 
 
 def _read_result(name: str, result: Any, case: Case) -> dict[str, Any]:

@@ -16,9 +16,9 @@ from msgspec import structs
 
 from callmark.calls.messages import message_text
 from callmark.calls.strict import dump
-from callmark.formats.format import Reading
+from callmark.formats.format import ReadContext
 from callmark.formats.scenarios import read
-from callmark.models.model import ModelError, ModelSettings, Question
+from callmark.models.model import ModelError, ModelSettings
 from callmark.types import Place
 
 
@@ -29,7 +29,7 @@ class ChatSimulator:
         self,
         agent: str | ModelSettings,
         *,
-        user: str | ModelSettings = "agenda",
+        user: str | ModelSettings = "rule-based",
         tools: str | Sequence[str] = (),
         system: str = "",
         judge: str | ModelSettings | None = None,
@@ -39,14 +39,14 @@ class ChatSimulator:
     ) -> None:
         from callmark.config import read_config
         from callmark.models.keys import Keys
-        from callmark.runs.start import chosen
-        from callmark.runs.store import SimulatedInfo
-        from callmark.simulation.simulate import simulator
+        from callmark.runs.manifest import SimulationSettings
+        from callmark.runs.run_model import resolve_model
+        from callmark.simulation.open_simulator import open_simulator
 
         named = read_config(None).models
-        plan = SimulatedInfo(
-            chosen(user, named)[1],
-            None if judge is None else chosen(judge, named)[1],
+        plan = SimulationSettings(
+            resolve_model(user, named)[1],
+            None if judge is None else resolve_model(judge, named)[1],
             (tools,) if isinstance(tools, str) else tuple(tools),
             system,
             max_turns,
@@ -54,30 +54,28 @@ class ChatSimulator:
             seed,
         )
         self._keys = Keys.here()
-        self._model = simulator(*chosen(agent, named), plan, self._keys).model
+        self._model = open_simulator(*resolve_model(agent, named), plan, self._keys).model
         self._entering = asyncio.Lock()
         self._is_entered = False
-        self._held = 0
 
     async def __call__(self, **row: Any) -> dict[str, Any]:
         """`function_calls`, `chat_history`, `error_message` and why the conversation ended, `ending`."""
-        case = structs.replace(read(msgspec.json.encode(row), Place("the row", 1), Reading()), place=None)  # it goes by its id
+        case = structs.replace(read(msgspec.json.encode(row), Place("the row", 1), ReadContext()), place=None)  # it goes by its id
         async with self._entering:
             if not self._is_entered:
                 await self._model.__aenter__()
                 self._is_entered = True
-        self._held += 1
         try:
-            reply = await self._model.ask(Question(case, 0, self._held))
+            prediction = await self._model.predict(case)
         except ModelError as error:
             return {"function_calls": [], "chat_history": [], "error_message": str(error), "ending": ""}
-        calls = [{"functionName": call.name, "arguments": call.text if call.malformed else call.arguments} for call in reply.calls]
-        said = b"[" + b",".join([message_text(message) for message in reply.transcript]) + b"]"
+        calls = [{"functionName": call.name, "arguments": call.text if call.malformed else call.arguments} for call in prediction.calls]
+        said = b"[" + b",".join([message_text(message) for message in prediction.transcript]) + b"]"
         return {
             "function_calls": msgspec.json.decode(self._keys.hide_bytes(dump(calls).encode())),
             "chat_history": msgspec.json.decode(self._keys.hide_bytes(said)),
             "error_message": "",
-            "ending": reply.ending,
+            "ending": prediction.ending,
         }
 
     async def aclose(self) -> None:

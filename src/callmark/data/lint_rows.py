@@ -13,7 +13,7 @@ from callmark.calls.schema import schema_problem, violations
 from callmark.calls.strict import NotStrict, dump, parse, repeated_key
 from callmark.data.lint_codes import found
 from callmark.types import Case, Conversation, Finding
-from callmark.wording import counted
+from callmark.wording import pluralize
 
 
 def row_findings(row: Conversation, *, derived: Sequence[str] = DERIVED) -> list[Finding]:
@@ -40,7 +40,7 @@ def _calls(row: Conversation, whole: Conversation, *, check_values: bool) -> Ite
             if call.malformed:
                 yield found("malformed_call", row, f"{call.name or 'a call'} is malformed: {call.malformed}", index, call.name or None)
             if listed and call.name and call.name not in listed:
-                yield found("unknown_tool", row, f"{call.name} is not in the list of {counted(len(listed), 'tool')}", index, call.name)
+                yield found("unknown_tool", row, f"{call.name} is not in the list of {pluralize(len(listed), 'tool')}", index, call.name)
             elif check_values and call.name in listed and not call.malformed:
                 if problem := schema_problem(listed[call.name]):
                     yield found("bad_schema", row, f"the schema of {call.name} does not compile: {problem}", index, call.name)

@@ -14,7 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from callmark.data.near import NearCopies, Sketch, binds, sketch
 from callmark.data.stats import ToolSet
@@ -34,7 +34,7 @@ class Side(Struct, frozen=True):
 class Split(Struct, frozen=True):
     """The rows of either side by their place among all rows, from 0, in order.
 
-    `together` are the rows of each group of several conversations that had to stay on one side. `only_train` and `only_valid` are sets of
+    `numbers` are the row numbers in the file (line or item, from 1), by place. `together` are the rows of each group of several conversations that had to stay on one side. `only_train` and `only_valid` are sets of
     tools whose conversations are all on one side, most frequent first.
     """
 
@@ -45,6 +45,7 @@ class Split(Struct, frozen=True):
     together: list[list[int]]
     only_train: list[ToolSet]
     only_valid: list[ToolSet]
+    numbers: tuple[int, ...] = ()
 
 
 def split(rows: Iterable[Conversation], *, valid: float = 0.2, seed: int = 7) -> Split:
@@ -59,7 +60,7 @@ def split(rows: Iterable[Conversation], *, valid: float = 0.2, seed: int = 7) ->
         gathered.add(row)
     groups = gathered.groups(seed)
     chosen = _choose(groups, valid, seed)
-    return _told(groups, chosen, gathered.called)
+    return structs.replace(_told(groups, chosen, gathered.called), numbers=tuple(gathered.numbers))
 
 
 class _Group(Struct, gc=False):
@@ -80,6 +81,7 @@ class _Gathered:
 
     def __init__(self) -> None:
         self.called: list[tuple[str, ...]] = []
+        self.numbers: list[int] = []
         self._same: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._owners: list[int] = []
         self._sketches: list[tuple[Sketch, int]] = []
@@ -104,6 +106,7 @@ class _Gathered:
         self._owners.append(number)
         called = tuple([call.name for call in (row.expected if isinstance(row, Case) else row.calls)])
         self.called.append(self._same.setdefault(called, called))
+        self.numbers.append(row.place.number if row.place else len(self.called))
 
     def groups(self, seed: int) -> list[_Group]:
         """What stays together, in the order drawn."""

@@ -9,23 +9,25 @@ What is read stands here, what is written in `anthropic_writing`.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
 from callmark.calls.messages import call_text, field_problem, read_messages
-from callmark.calls.shapes import read_call_text
+from callmark.calls.shapes import CALL_KEYS, read_call_text
 from callmark.errors import BadInput
 from callmark.formats.anthropic_blocks import MADE_UP, OF_TEXT, THOUGHTS, Fields, kind_of
 from callmark.formats.anthropic_tools import openai_tools
 from callmark.formats.anthropic_writing import write
-from callmark.formats.format import Dialect, Reading, check_text, row_id
+from callmark.formats.format import Format, ReadContext, check_utf8, row_id
 from callmark.types import Conversation, Place, SourceRow
 
+_ROW_KEYS = frozenset({"id", "messages", "tools", "system"})
 _KEYS = {"tool_use_id": "tool_call_id"}
 _OF_CALL = frozenset({"type", "id", "name", "input", MADE_UP})
+_OTHER_CALL_KEYS = CALL_KEYS - _OF_CALL - {"function"}  # names and arguments that Anthropic's blocks have under other keys
 _OF_RESULT = frozenset({"type", "tool_use_id", "content", MADE_UP})
 _OF_MESSAGES = frozenset({"role", "content", "tool_calls", "function_call", "tool_call_id"})  # in OpenAI's form
 _BLOCK = re.compile(rb'"type"\s*:\s*"(?:tool_use|tool_result|thinking|redacted_thinking)"')
@@ -56,12 +58,13 @@ class _Look(Struct):
 _decode = msgspec.json.Decoder(_Row).decode
 _decode_look = msgspec.json.Decoder(list[_Look]).decode
 _decode_blocks = msgspec.json.Decoder(list[dict[str, Raw]]).decode
+_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 _encode = msgspec.json.Encoder().encode
 
 
-def read(row: bytes, place: Place, reading: Reading) -> Conversation:
+def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     """The conversation of a row, its messages turned into OpenAI's form."""
-    check_text(row)
+    check_utf8(row)
     try:
         wire = _decode(row)
     except msgspec.ValidationError as error:
@@ -69,7 +72,7 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
     fields = [*_prompts(wire.system), *(message for index, turn in enumerate(wire.messages) for message in _messages(turn, index))]
     texts = [_encode(message) for message in fields]
     messages = read_messages(b"[" + b",".join(texts) + b"]")
-    raw_tools, tools = reading.tools(openai_tools(bytes(wire.tools)))
+    raw_tools, tools = context.read_tools(openai_tools(bytes(wire.tools)))
     return Conversation(row_id(wire.id, place), messages, tools, place, SourceRow(messages, tools, row, b"", texts, raw_tools))
 
 
@@ -145,8 +148,10 @@ def _content(parts: Sequence[Mapping[str, Raw]]) -> Any:
 
 def _call(block: dict[str, Raw], where: str) -> Any:
     name, given = block.get("name"), bytes(block.get("input", b"null"))
-    if name is None or not bytes(name).startswith(b'"'):
-        return Raw(call_text(read_call_text(_encode(block))))
+    if name is None or not bytes(name).startswith(b'"') or "input" not in block or not _OTHER_CALL_KEYS.isdisjoint(block):
+        call = read_call_text(_encode({key: value for key, value in block.items() if key != MADE_UP}))
+        if call.malformed or not _OTHER_CALL_KEYS.isdisjoint(block):
+            return Raw(call_text(call))
     arguments = "{}" if given == b"null" else Raw(given) if given.startswith(b'"') else given.decode()
     fields: Fields = {"type": "function", "function": {"name": name, "arguments": arguments}}
     if "id" in block and MADE_UP not in block:
@@ -175,19 +180,36 @@ def _without_nulls(fields: dict[str, Raw]) -> dict[str, Raw]:
     return {key: value for key, value in fields.items() if bytes(value) != b"null"}
 
 
-def _recognises(fields: Mapping[str, Raw]) -> bool:
-    """Rows of plain text without a system prompt are the same in OpenAI's form, and taken for it."""
+def detect(fields: Mapping[str, Raw]) -> float:
+    """Return the confidence for rows with a system prompt, Anthropic's tools or blocks, and nothing of OpenAI's form.
+
+    Rows of plain text without a system prompt are the same in OpenAI's form, which they are taken for.
+    """
     if "messages" not in fields or "expected_output" in fields:
-        return False
+        return 0.0
     try:
         messages = _decode_look(fields["messages"])
     except msgspec.ValidationError:
-        return False
+        return 0.0
     if any(message.is_openai for message in messages):
-        return False
+        return 0.0
     if "system" in fields or b'"input_schema"' in bytes(fields.get("tools", b"")):
-        return True
-    return any(bytes(message.content).startswith(b"[") and _BLOCK.search(bytes(message.content)) for message in messages)
+        return 0.8
+    has_blocks = any(bytes(message.content).startswith(b"[") and _BLOCK.search(bytes(message.content)) for message in messages)
+    return 0.8 if has_blocks else 0.0
 
 
-DIALECT = Dialect("anthropic", "Anthropic messages", _recognises, read, write)
+def _leftover_keys(row: bytes) -> Iterable[str]:
+    return (key for key, value in _decode_fields(row).items() if key not in _ROW_KEYS and bytes(value) != b"null")
+
+
+FORMAT = Format(
+    "anthropic",
+    "Anthropic messages",
+    detect,
+    read,
+    write,
+    leftover_keys=_leftover_keys,
+    needs_call_ids=True,
+    needs_result_ids=True,
+)

@@ -1,10 +1,10 @@
-"""A dataset: the rows of one file as conversations, read as they are asked for.
+"""A dataset: the rows of a file or a list as conversations, read on demand.
 
-A row that cannot be read raises `BadInput` with file, line and reason; with `on_bad` it is handed over instead and reading goes on.
-A malformed call is not a bad row. Lone surrogates in a row are written out (`\\ud800` as text), so that the row can be used.
+A row that cannot be read raises `BadInput` with file, line and reason; with `on_bad` it is passed to that callback and reading continues.
+A malformed call is not a bad row. Lone surrogates in a row are escaped (`\\ud800` as text), so that the row can be used.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from html import escape
 from itertools import chain, islice
 from typing import Any, Self
@@ -13,21 +13,28 @@ from msgspec import Struct, structs
 
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput, BrokenRow
-from callmark.formats.detect import dialect_called, sniff
-from callmark.formats.format import Dialect, Reading
+from callmark.formats import items
+from callmark.formats.detect import detect_format, find_format, format_by_extension
+from callmark.formats.format import Format, ReadContext
+from callmark.formats.items import Items
 from callmark.formats.problems import explain
 from callmark.formats.rows import Rows
-from callmark.formats.surrogates import with_surrogate, written_out
+from callmark.formats.shared_file import SharedFile
+from callmark.formats.surrogates import escape_surrogates, reject_surrogates
 from callmark.types import Case, Conversation, Place
-from callmark.wording import ended
+from callmark.wording import end_sentence
 
-BLOCK = 64  # rows that are read by one of several readers at a time
-_SHOWN = 5  # rows in a notebook
-_MOST_SNIFFED = 1000  # rows that may be looked at before a dialect is found
+BLOCK = 64  # rows that one of several readers reads at a time
+DEFAULT_FORMAT = "openai"
+_SHOWN_ROWS = 5  # in a notebook
+_SHOWN_CALLS = 300  # characters of the calls of such a row
+_MAX_DETECTED = 1000  # rows that are looked at before a format is found
+
+_Row = bytes | Conversation
 
 
 class BadRow(Struct, frozen=True):
-    """A row that could not be read, and why."""
+    """A row that cannot be read, and why."""
 
     place: Place
     reason: str
@@ -35,67 +42,77 @@ class BadRow(Struct, frozen=True):
 
 
 class Dataset:
-    """The conversations (or cases) of a file. Iterating reads the file anew; a pipe can be read once.
+    """The conversations (or cases) of a file, or of a list of dicts, conversations or cases.
 
-    `part` `(k, n)` reads the k-th of every n blocks of rows only, so that n readers share a file. `ordinal` is the place of the row that
-    was read last, bad ones counted, blank lines not. With `digest` every row goes into `digest()`, whatever the part. `name` is what the
-    file is called in messages, where that is not its path.
+    Iterating reads the file again; a pipe can be read once. Dicts are detected and read like rows of a file, conversations are returned as
+    they are. `part` `(k, n)` reads only the k-th of every n blocks of rows, so that n readers share a file. `row_index` is the index of the
+    last row, bad ones counted, blank lines not. With `digest` every row goes into `digest()`, whatever the part. `name` is what the file is
+    called in messages, where that is not its path. `file` is the file, where it is open already.
     """
 
     def __init__(
         self,
-        path: str,
+        source: str | Iterable[Any],
         *,
-        dialect: str | None = None,
-        reading: Reading | None = None,
+        format_name: str | None = None,
+        context: ReadContext | None = None,
         on_bad: Callable[[BadRow], None] | None = None,
         part: tuple[int, int] = (0, 1),
         digest: bool = False,
         name: str | None = None,
+        file: SharedFile | None = None,
     ) -> None:
-        self.path = path
+        self.path = source if isinstance(source, str) else ""
         self.part = part
-        self.name = name or scrub(path)
-        self._called = name
-        self.bad_rows = 0  # of the last reading, as are the next two
+        self.name = name or (scrub(source) if isinstance(source, str) else items.NAME)
+        self.on_bad = on_bad
+        self.bad_rows = 0  # of the last iteration, as are the next two
         self.good_rows = 0
-        self.mended = 0
-        self.ordinal = -1
-        self.what = "conversations"
+        self.repaired_rows = 0
+        self.row_index = -1
+        self.row_kind = "conversations"
+        self._items = None if isinstance(source, str) else Items(source)
+        self._given_name = name
+        self._file = file
         self._first_reason = ""
-        self._on_bad = on_bad
-        self._reading = reading or Reading()
-        self._rows: Rows | None = None
-        self._ahead: Iterator[tuple[int, bytes]] | None = None
-        self._hash = _hash() if digest else None
-        self.dialect: Dialect = dialect_called(dialect) if dialect else self._sniff()
+        self._context = context or ReadContext()
+        self._rows: Rows | Items | None = None
+        self._buffered: Iterator[tuple[int, _Row]] | None = None  # rows of a pipe that detection has read
+        self._hash = _new_hash() if digest else None
+        self.format: Format = find_format(format_name) if format_name else format_by_extension(self.path) or self._detect_format()
 
     def __iter__(self) -> Iterator[Conversation]:
         rows, numbered = self._open()
-        self.bad_rows = self.good_rows = self.mended = 0
-        own, parts = self.part
+        self.bad_rows = self.good_rows = self.repaired_rows = 0
+        own_part, parts = self.part
         try:
-            for self.ordinal, (number, row) in enumerate(numbered):
+            for self.row_index, (number, row) in enumerate(numbered):
                 if self._hash is not None:
-                    self._hash.update(row)
-                if parts > 1 and self.ordinal // BLOCK % parts != own:
+                    self._hash.update(row if row.__class__ is bytes else _hashed_text(row))
+                if parts > 1 and self.row_index // BLOCK % parts != own_part:
                     continue
-                conversation = self._read(Place(rows.name, number, rows.unit), row)
+                conversation = self._read(Place(rows.name if self._items is None else "", number, rows.unit), row)
                 if conversation is not None:
                     self.good_rows += 1
                     yield conversation
         finally:
             rows.close()
         if not self.good_rows and parts == 1:
-            raise self._nothing(rows.name)
+            raise self._no_rows(rows.name)
+
+    @property
+    def side_tools(self) -> bytes:
+        """The JSON of the tools that rows without any get; empty where there are none."""
+        raw, tools = self._read_context.side
+        return raw if tools else b""
 
     def digest(self) -> str:
-        """What tells this file from another, once it was read to its end."""
+        """Return a digest of all rows, once they were read to the end; empty where none was asked for."""
         return f"xxh3:{self._hash.hexdigest()}" if self._hash is not None else ""
 
     def counts(self) -> dict[str, str | int]:
-        """What the last reading came to, for machines."""
-        return {"dialect": self.dialect.name, "bad_rows": self.bad_rows, "mended_rows": self.mended}
+        """Return the format and the counts of the last iteration, for JSON output."""
+        return {"format": self.format.name, "bad_rows": self.bad_rows, "repaired_rows": self.repaired_rows}
 
     def __enter__(self) -> Self:
         return self
@@ -105,123 +122,153 @@ class Dataset:
             self._rows.close()
 
     def __repr__(self) -> str:
-        return f"Dataset({self.path!r}, {self.dialect.title})"
+        return f"Dataset({self.path or self.name!r}, {self.format.title})"
 
     def _repr_html_(self) -> str:
         try:
-            first = list(islice(self, _SHOWN)) if self._rows is None or self._rows.again else []
+            first = list(islice(self, _SHOWN_ROWS)) if self._rows is None or self._rows.rereadable else []
         except BadInput as error:
             return f"<b>{escape(self.name)}</b> · {escape(str(error))}"
         rows = "".join(
-            f"<tr><td>{escape(row.id)}</td><td>{len(row.messages)}</td><td><code>{escape(_calls(row))}</code></td></tr>" for row in first
+            f"<tr><td>{escape(row.id)}</td><td>{len(row.messages)}</td><td><code>{escape(_shown_calls(row))}</code></td></tr>"
+            for row in first
         )
         head = "<tr><th>id</th><th>messages</th><th>calls</th></tr>"
-        return f"<b>{escape(self.name)}</b> · {escape(self.dialect.title)}<table>{head}{rows}</table>"
+        return f"<b>{escape(self.name)}</b> · {escape(self.format.title)}<table>{head}{rows}</table>"
 
     @property
-    def rows(self) -> Rows | None:
+    def default_tools(self) -> bytes:
+        """The JSON of the tools for rows that have none; empty where there are none."""
+        raw_tools, tools = self._context.default_tools
+        return raw_tools if tools else b""
+
+    @property
+    def rows(self) -> Rows | Items | None:
         """The rows being read, for a progress bar; None before reading begins."""
         return self._rows
 
-    def _open(self) -> tuple[Rows, Iterator[tuple[int, bytes]]]:
-        if self._rows is not None and self._ahead is not None:
-            numbered, self._ahead = self._ahead, None
+    def _open(self) -> tuple[Rows | Items, Iterator[tuple[int, _Row]]]:
+        if self._rows is not None and self._buffered is not None:
+            numbered, self._buffered = self._buffered, None
             return self._rows, numbered
-        if self._rows is not None and not self._rows.again:
+        if self._rows is not None and not self._rows.rereadable:
             raise BadInput(f"{self._rows.name} has been read already, it can be read once")
-        self._rows = Rows(self.path, self._called)
+        self._rows = self._items or Rows(self.path, self._given_name, stream=self._file.stream() if self._file else None)
         return self._rows, iter(self._rows)
 
-    def _sniff(self) -> Dialect:
-        """The dialect of the first row that has one. The rows of a pipe are kept, so that none is lost."""
+    def _detect_format(self) -> Format:
+        """Return the format of the first row that has one. Rows of a pipe are buffered, so that none is lost.
+
+        A list that holds conversations and nothing else is in the default format.
+        """
         rows, numbered = self._open()
-        seen: list[tuple[int, bytes]] = []
+        seen: list[tuple[int, _Row]] = []
         bad: list[tuple[Place, bytes, Exception]] = []
+        conversations = 0
         try:
             for number, row in numbered:
+                if isinstance(row, Conversation):
+                    conversations += 1
+                    continue
                 seen.append((number, row))
-                place = Place(rows.name, number, rows.unit)
+                place = Place(rows.name if self._items is None else "", number, rows.unit)
                 try:
-                    dialect = sniff(written_out(row))
+                    found = detect_format(escape_surrogates(row))
                 except (ValueError, RecursionError, BadInput) as error:
-                    if self._on_bad is None:
-                        raise _told(place, row, error) from None
+                    if self.on_bad is None:
+                        raise _broken_row(place, row, error) from None
                     bad.append((place, row, error))
-                    if len(bad) < _MOST_SNIFFED:
+                    if len(bad) < _MAX_DETECTED:
                         continue
                     break
-                if not rows.again:
-                    self._ahead = chain(seen, numbered)
-                return dialect
+                if not rows.rereadable:
+                    self._buffered = chain(seen, numbered)
+                return found
         finally:
-            if self._ahead is None:
+            if self._buffered is None:
                 rows.close()
-        for place, row, problem in bad:  # no reading will come to hand them over
-            self._bad(place, row, problem)
-        raise self._nothing(rows.name)
+        if conversations:
+            return find_format(DEFAULT_FORMAT)
+        for place, row, problem in bad:  # they are reported here, as nothing will be read
+            self._report_bad(place, row, problem)
+        raise self._no_rows(rows.name)
 
-    def _nothing(self, name: str) -> BadInput:
+    def _no_rows(self, name: str) -> BadInput:
         if self._first_reason:
             return BadInput(f"{name}: none of its rows can be read; the first: {self._first_reason}")
         return BadInput(f"{name} is empty: there is no row in it")
 
-    def _read(self, place: Place, row: bytes) -> Conversation | None:
-        """The row's conversation, or None for a bad row that was handed over."""
-        try:
-            conversation = self.dialect.read(row, place, self._reading)
-        except (ValueError, RecursionError, BadInput) as error:
-            mended = written_out(row)
-            if mended == row:
-                self._bad(place, row, error)
+    def _read(self, place: Place, row: _Row) -> Conversation | None:
+        """Return the row's conversation, or None for a bad row that was reported."""
+        if isinstance(row, bytes):
+            conversation = self._read_text(place, row)
+            if conversation is None:
                 return None
-            try:
-                conversation = _with_surrogates(self.dialect.read(mended, place, self._reading))
-            except (ValueError, RecursionError, BadInput) as second:
-                self._bad(place, row, second)
-                return None
-            self.mended += 1
+        else:
+            conversation = row
         if not self.good_rows and isinstance(conversation, Case):
-            self.what = "scenarios" if conversation.is_scenario else "decision points"
+            self.row_kind = "scenarios" if conversation.is_scenario else "decision points"
         return conversation
 
-    def _bad(self, place: Place, row: bytes, error: Exception) -> None:
-        if self._on_bad is None:
-            raise _told(place, row, error) from None
+    def _read_text(self, place: Place, row: bytes) -> Conversation | None:
+        try:
+            return self.format.read(row, place, self._context)
+        except (ValueError, RecursionError, BadInput) as error:
+            repaired = escape_surrogates(row)
+            if repaired == row:
+                self._report_bad(place, row, error)
+                return None
+            try:
+                conversation = _reject_surrogates(self.format.read(repaired, place, self._context))
+            except (ValueError, RecursionError, BadInput) as second:
+                self._report_bad(place, row, second)
+                return None
+            self.repaired_rows += 1
+            return conversation
+
+    def _report_bad(self, place: Place, row: bytes, error: Exception) -> None:
+        if self.on_bad is None:
+            raise _broken_row(place, row, error) from None
         self.bad_rows += 1
         reason = explain(row, error)
         self._first_reason = self._first_reason or reason
-        self._on_bad(BadRow(place, reason, row))
+        self.on_bad(BadRow(place, reason, row))
 
 
-def digest_of(path: str) -> str:
-    """What tells a whole file from another."""
-    found = _hash()
-    found.update(Rows(path).whole())
-    return f"xxh3:{found.hexdigest()}"
+def file_digest(path: str) -> str:
+    """Return a digest of the whole content of a file."""
+    digest = _new_hash()
+    digest.update(Rows(path).read_all())
+    return f"xxh3:{digest.hexdigest()}"
 
 
-def _hash() -> Any:
+def _new_hash() -> Any:
     import xxhash
 
     return xxhash.xxh3_128()
 
 
-def _with_surrogates(conversation: Conversation) -> Conversation:
-    """The conversation of a mended row, in which a call whose arguments had a lone surrogate is malformed, as it is everywhere else."""
+def _hashed_text(row: Any) -> bytes:
+    """Return what goes into the digest for a conversation that was made in memory."""
+    return row.original.row or repr(row).encode("utf-8", "backslashreplace")
+
+
+def _reject_surrogates(conversation: Conversation) -> Conversation:
+    """Return the conversation of a repaired row, in which a call whose arguments had a lone surrogate is malformed, as it is everywhere."""
     messages = tuple(
-        structs.replace(message, calls=tuple(map(with_surrogate, message.calls))) if message.calls else message
+        structs.replace(message, calls=tuple(map(reject_surrogates, message.calls))) if message.calls else message
         for message in conversation.messages
     )
-    kept = structs.replace(conversation, messages=messages, original=structs.replace(conversation.original, messages=messages))
-    if not isinstance(kept, Case):
-        return kept
-    others = tuple(tuple(map(with_surrogate, calls)) for calls in kept.alternatives)
-    return structs.replace(kept, expected=tuple(map(with_surrogate, kept.expected)), alternatives=others)
+    repaired = structs.replace(conversation, messages=messages, original=structs.replace(conversation.original, messages=messages))
+    if not isinstance(repaired, Case):
+        return repaired
+    alternatives = tuple(tuple(map(reject_surrogates, calls)) for calls in repaired.alternatives)
+    return structs.replace(repaired, expected=tuple(map(reject_surrogates, repaired.expected)), alternatives=alternatives)
 
 
-def _calls(row: Conversation) -> str:
-    return "; ".join(map(str, row.expected if isinstance(row, Case) else row.calls))[:300]
+def _shown_calls(row: Conversation) -> str:
+    return "; ".join(map(str, row.expected if isinstance(row, Case) else row.calls))[:_SHOWN_CALLS]
 
 
-def _told(place: Place, row: bytes, error: Exception) -> BadInput:
-    return BrokenRow(ended(f"{place}: {explain(row, error)}"), error.hint if isinstance(error, BadInput) else "")
+def _broken_row(place: Place, row: bytes, error: Exception) -> BadInput:
+    return BrokenRow(end_sentence(f"{place}: {explain(row, error)}"), error.hint if isinstance(error, BadInput) else "")

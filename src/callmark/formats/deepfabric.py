@@ -16,7 +16,7 @@ A malformed call keeps its text for arguments.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -29,11 +29,11 @@ from callmark.errors import BadInput
 from callmark.formats import openai
 from callmark.formats.call_ids import made_up
 from callmark.formats.extra_fields import Besides, besides
-from callmark.formats.format import Dialect, Reading, row_id
+from callmark.formats.format import Format, ReadContext, row_id
 from callmark.types import Case, Conversation, Message, Place, SourceRow
-from callmark.wording import counted
+from callmark.wording import pluralize
 
-ID = re.compile("[a-zA-Z0-9]{9}")  # of a call
+CALL_ID = re.compile("[a-zA-Z0-9]{9}")
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool", "function": "tool"}
 _SAID = frozenset({"role", "tool_calls", "function_call", "tool_call_id"})  # stands in the message, whatever is kept beside it
@@ -65,12 +65,14 @@ _decode_metadata = msgspec.json.Decoder(_Metadata).decode
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_calls = msgspec.json.Decoder(list[dict[str, Raw]]).decode
 _decode_any = msgspec.json.Decoder().decode
+_decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 _encode = msgspec.json.Encoder().encode
+_ROW_KEYS = frozenset({"id", "messages", "tools", "question", "final_answer"})
 
 
-def read(row: bytes, place: Place, reading: Reading) -> Conversation:
+def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     """The conversation of a row. One whose only calls stand in `tool_context` raises `BadInput`: they would be lost."""
-    conversation = openai.read(row, place, reading)
+    conversation = openai.read(row, place, context)
     wire = _decode(row)
     metadata = _metadata(wire.metadata)
     found = conversation if metadata.id is None else structs.replace(conversation, id=row_id(metadata.id, place))
@@ -79,9 +81,9 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
     if wire.tool_context is None:
         return found
     if wire.tool_context.executions and not found.calls:
-        raise BadInput(f"tool_context.executions has {counted(len(wire.tool_context.executions), 'call')}, and no message has any")
-    if found.tools is reading.side[1] and bytes(wire.tool_context.available_tools) not in (b"", b"null", b"[]"):
-        raw_tools, tools = reading.tools(bytes(wire.tool_context.available_tools))
+        raise BadInput(f"tool_context.executions has {pluralize(len(wire.tool_context.executions), 'call')}, and no message has any")
+    if found.tools is context.default_tools[1] and bytes(wire.tool_context.available_tools) not in (b"", b"null", b"[]"):
+        raw_tools, tools = context.read_tools(bytes(wire.tool_context.available_tools))
         found = structs.replace(found, tools=tools, original=structs.replace(found.original, tools=tools, raw_tools=raw_tools))
     return found
 
@@ -127,7 +129,7 @@ class _Ids:
         self._of: dict[str, str] = {}
 
     def fitting(self, given: str | None) -> str:
-        if given is not None and ID.fullmatch(given):
+        if given is not None and CALL_ID.fullmatch(given):
             return given
         if given is None or given not in self._of:
             made = next(self._fresh)
@@ -210,10 +212,29 @@ def _metadata(text: Raw) -> _Metadata:
         return _Metadata()
 
 
-def _recognises(fields: Mapping[str, Raw]) -> bool:
+def detect(fields: Mapping[str, Raw]) -> float:
+    """Return the confidence for rows with messages and a key that only DeepFabric writes."""
     if "messages" not in fields or "expected_output" in fields:
+        return 0.0
+    own = "tool_context" in fields or "agent_context" in fields or ("question" in fields and "final_answer" in fields)
+    return 0.9 if own else 0.0
+
+
+def _leftover_keys(row: bytes) -> Iterable[str]:
+    """Yield the keys that no other format has; metadata that holds nothing but what others have elsewhere is none of them."""
+    fields = _decode_fields(row)
+    if _is_own_metadata(fields.get("metadata", Raw(b"null"))):
+        fields.pop("metadata", None)
+    return (key for key, value in fields.items() if key not in _ROW_KEYS and bytes(value) != b"null")
+
+
+def _is_own_metadata(metadata: Raw) -> bool:
+    try:
+        return _decode_object(metadata).keys() <= {"id", "callmark"}
+    except msgspec.ValidationError:
         return False
-    return "tool_context" in fields or "agent_context" in fields or ("question" in fields and "final_answer" in fields)
 
 
-DIALECT = Dialect("deepfabric", "DeepFabric", _recognises, read, write)
+FORMAT = Format(
+    "deepfabric", "DeepFabric", detect, read, write, leftover_keys=_leftover_keys, needs_call_ids=True, call_id_pattern=CALL_ID
+)

@@ -4,7 +4,7 @@ Read: `tools` or the older `functions`, missing or null; the `{"item": …}` wra
 messages stood, unknown keys and all.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -14,7 +14,7 @@ from callmark.calls.expected import read_expected_text, read_usual_expected
 from callmark.calls.messages import NOTHING, AnyMessage, UsualMessage, call_text, expected_texts, field_problem, message_texts, messages_of
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
-from callmark.formats.format import Dialect, Reading, check_text, row_id
+from callmark.formats.format import Format, ReadContext, check_utf8, row_id
 from callmark.types import Call, Case, Conversation, Place, Source, SourceRow, Text
 
 
@@ -64,32 +64,34 @@ _decode_any = msgspec.json.Decoder(_AnyRow).decode
 _decode_own = msgspec.json.Decoder(_OwnRow).decode
 _decode_expected = msgspec.json.Decoder(_Expected).decode
 _encode = msgspec.json.Encoder().encode
+_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
+_ROW_KEYS = frozenset({"id", "messages", "tools", "functions", "item"})
 _ONCE = (b'"expected_output"', b'"messages"')  # keys that stand once in a decision point as `expand` writes it
 
 
-def read(row: bytes, place: Place, reading: Reading) -> Conversation:
+def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     """The conversation of a row, or, where it has an `expected_output`, the case.
 
     A row is read without what it repeats of the row before it, where that is clearly its own.
     """
     body: bytes | Raw = row
     wire: _OwnRow | _UsualRow | _AnyRow | None = None
-    shorter = reading.repeats.shorten(row)
+    shorter = context.delta.shorten(row)
     if shorter is not None:
         try:
             wire = (_decode_own if shorter.from_middle else _decode_usual)(shorter.body)
         except (msgspec.MsgspecError, RecursionError):
             wire = None  # read in full below, and refused with its reason if need be
     if shorter is None or not shorter.body.isascii():
-        check_text(row)
+        check_utf8(row)
     if shorter is not None and shorter.from_middle and (shorter.body.count(_ONCE[0]) > 1 or shorter.body.count(_ONCE[1]) > 1):
         wire = None  # what was taken out may have been that of something inside what is expected, or of a key that stands twice
     if wire is not None and shorter is not None and wire.messages is not None:
-        raw_tools, tools = reading.repeats.tools
+        raw_tools, tools = context.delta.tools
         messages = messages_of(wire.messages)
         if shorter.from_middle:
             messages = (*shorter.messages, *messages)
-            reading.repeats.remember(row, shorter, messages)
+            context.delta.store_messages(row, shorter, messages)
         else:
             body = shorter.body
     else:
@@ -99,12 +101,12 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
             body = wire.item
             wire = _decode(body, "item")
         found = next((raw for raw in (wire.tools, wire.functions, outer.tools, outer.functions) if raw is not NOTHING), NOTHING)
-        raw_tools, tools = reading.tools(bytes(found))
+        raw_tools, tools = context.read_tools(bytes(found))
         if wire.messages is None:
             raise BadInput("the row has no messages")
         messages = messages_of(wire.messages)
         if body is row and wire.tools is not NOTHING:
-            reading.repeats.learn(row, (raw_tools, tools))
+            context.delta.store_tools(row, (raw_tools, tools))
     own_id = row_id(wire.id, place)
     usual = wire.__class__ is not _AnyRow
     if wire.expected_output is NOTHING or bytes(wire.expected_output) == b"null":
@@ -190,8 +192,17 @@ def _source(given: Any) -> Source | None:
         return None
 
 
-def _recognises(fields: Mapping[str, Raw]) -> bool:
-    return "messages" in fields or "item" in fields
+def detect(fields: Mapping[str, Raw]) -> float:
+    """Return a low confidence for every row with messages, or wrapped in an item: other formats have messages too."""
+    return 0.2 if "messages" in fields or "item" in fields else 0.0
 
 
-DIALECT = Dialect("openai", "OpenAI chat", _recognises, read, write)
+def _leftover_keys(row: bytes) -> Iterable[str]:
+    fields = _decode_fields(row)
+    item = bytes(fields["item"]) if "item" in fields else b""
+    if item.startswith(b"{"):  # a wrapper: the row is what it holds
+        fields = {**{key: value for key, value in fields.items() if key != "item"}, **_decode_fields(item)}
+    return (key for key, value in fields.items() if key not in _ROW_KEYS and bytes(value) != b"null")
+
+
+FORMAT = Format("openai", "OpenAI chat", detect, read, write, leftover_keys=_leftover_keys, keeps_source_messages=True)

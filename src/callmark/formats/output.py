@@ -15,8 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from callmark.errors import BadInput
-from callmark.formats.packing import packed
+from callmark.errors import BadInput, StorageError
+from callmark.formats.compression import compress
 
 _BATCH = 1 << 17  # bytes written at once
 
@@ -51,7 +51,7 @@ class Output:
                 if self._partial is not None and target.exists():
                     self._partial.chmod(stat.S_IMODE(target.stat().st_mode))
                 self._target = target
-                self._stream = packed(self._opened, self.path)
+                self._stream = compress(self._opened, self.path)
             except (OSError, ValueError) as error:
                 raise self._refused(error) from None
         return self
@@ -112,8 +112,8 @@ class Output:
                 if self._partial is not None and not complete:
                     self._partial.unlink(missing_ok=True)
 
-    def _refused(self, error: OSError | ValueError) -> BadInput:
-        return BadInput(f"{self.path} cannot be written: {getattr(error, 'strerror', None) or error}")
+    def _refused(self, error: OSError | ValueError) -> StorageError:
+        return StorageError(f"{self.path} cannot be written: {getattr(error, 'strerror', None) or error}")
 
 
 def make_folder(folder: Path) -> None:

@@ -25,13 +25,13 @@ import msgspec
 from msgspec import Raw, Struct, structs, to_builtins
 
 from callmark.calls.messages import NOTHING, field_problem, message_text, read_messages
-from callmark.calls.parsing import Dialect, parse_calls
+from callmark.calls.text import AUTO, parse_calls
 from callmark.calls.shapes import named_call
 from callmark.calls.strict import dump, scrub
 from callmark.errors import BadInput, BrokenRow
-from callmark.formats import tau_bench
 from callmark.formats.dataset import BadRow
-from callmark.formats.format import check_text
+from callmark.formats.detect import built_in_formats, installed_formats
+from callmark.formats.format import Format, check_utf8
 from callmark.formats.problems import explain
 from callmark.formats.responses import (
     Fields,
@@ -51,9 +51,9 @@ from callmark.formats.responses import (
     usual_call,
 )
 from callmark.formats.rows import Rows
-from callmark.formats.surrogates import with_surrogate, written_out
+from callmark.formats.surrogates import reject_surrogates, escape_surrogates
 from callmark.types import Call, EndStates, Place, Prediction, Usage
-from callmark.wording import ended
+from callmark.wording import end_sentence
 
 _CASES = ("case", "case_id", "custom_id", "inputs.id")
 _ITEMS = ("datasource_item", "item")
@@ -120,19 +120,19 @@ class Predictions:
     """
 
     def __init__(
-        self, path: str, *, parse: Dialect | None = None, whole: bool = False, on_bad: Callable[[BadRow], None] | None = None
+        self, path: str, *, parse: str | None = None, whole: bool = False, on_bad: Callable[[BadRow], None] | None = None
     ) -> None:
         self.path = path
         self.name = "standard input" if path == "-" else scrub(path)
         self.good_rows = 0  # of the last reading, as is the next
         self.bad_rows = 0
         self.rows: Rows | None = None  # for a progress bar; None before reading begins
-        self._parse: Dialect | None = parse
+        self._parse: str | None = parse
         self._whole = whole
         self._on_bad = on_bad
 
     def __iter__(self) -> Iterator[tuple[Place, Answer]]:
-        if self.rows is not None and not self.rows.again:
+        if self.rows is not None and not self.rows.rereadable:
             raise BadInput(f"{self.name} has been read already, it can be read once")
         rows = self.rows = Rows(self.path)
         self.good_rows = self.bad_rows = 0
@@ -144,7 +144,7 @@ class Predictions:
                     answer = read_prediction(row, parse=self._parse, whole=self._whole)
                 except BadInput as error:
                     if self._on_bad is None:
-                        raise BrokenRow(ended(f"{place}: {error}"), error.hint) from None
+                        raise BrokenRow(end_sentence(f"{place}: {error}"), error.hint) from None
                     self.bad_rows += 1
                     first_reason = first_reason or str(error)
                     self._on_bad(BadRow(place, str(error), row))
@@ -161,25 +161,25 @@ class Predictions:
         return f"Predictions({self.path!r})"
 
 
-def read_prediction(row: bytes, *, parse: Dialect | None = None, whole: bool = False) -> Answer:
+def read_prediction(row: bytes, *, parse: str | None = None, whole: bool = False) -> Answer:
     """The answer in one row. `parse` is the dialect of calls in raw text; given, it also has a text parsed that is said to be no call.
 
     Of a repeated key the last counts; lone surrogates are written out, and a call that has one is malformed. A row that is no JSON,
     nests too deep or holds no answer raises `BadInput`; so does, without `whole`, one that holds a whole conversation.
     """
     try:
-        check_text(row)
+        check_utf8(row)
         return _usual(row) or _read(row, parse, whole)
     except (ValueError, RecursionError) as error:
         reason = explain(row, error)
-    mended = written_out(row)
+    mended = escape_surrogates(row)
     if mended == row:
         raise BadInput(reason)
     try:
         answer = _read(mended, parse, whole)
     except (ValueError, RecursionError) as error:
         raise BadInput(explain(mended, error)) from None
-    calls = tuple(map(with_surrogate, answer.prediction.calls))
+    calls = tuple(map(reject_surrogates, answer.prediction.calls))
     return structs.replace(answer, prediction=structs.replace(answer.prediction, calls=calls))
 
 
@@ -247,12 +247,12 @@ def _usual(row: bytes) -> Answer | None:
     return None if None in calls else Answer(Prediction(wire.id, 0, tuple(cast("list[Call]", calls))), wire.id, None, False)
 
 
-def _read(row: bytes, parse: Dialect | None, whole: bool) -> Answer:
+def _read(row: bytes, parse: str | None, whole: bool) -> Answer:
     fields: Fields = {}
     if row.startswith(b"{") or not row.lstrip().startswith(b'"'):
         fields = decode_fields(row)
-        if tau_bench.recognises(fields):
-            recorded = tau_bench.read_prediction(row)
+        recorded = _read_recorded(row, fields, built_in_formats())
+        if recorded is not None:
             return Answer(recorded, recorded.case)
         said = _said(fields, whole)
     else:
@@ -263,7 +263,7 @@ def _read(row: bytes, parse: Dialect | None, whole: bool) -> Answer:
     calls, thinking, parsed = said.calls, said.thinking, False
     said_text = said.text
     if calls is None or (parse is not None and not calls and said_text):
-        found = parse_calls(said_text, parse or "auto")
+        found = parse_calls(said_text, parse or AUTO)
         calls, said_text, parsed = found.calls, found.text, True
         thinking = "\n".join(part for part in (thinking, found.thinking) if part)
     prediction = Prediction(case or "", _trial(fields), calls, said_text, thinking, error)

@@ -15,7 +15,7 @@ from callmark.calls.messages import NOTHING, field_problem
 from callmark.calls.shapes import named_call, read_call_text
 from callmark.calls.strict import dump, scrub
 from callmark.errors import BadInput
-from callmark.formats.surrogates import with_surrogate, written_out
+from callmark.formats.surrogates import reject_surrogates, escape_surrogates
 from callmark.types import Call
 
 Fields = Mapping[str, Raw]
@@ -58,7 +58,7 @@ class Said(Struct, frozen=True, gc=False):
     error: str = ""
 
 
-class _Function(Struct, gc=False):
+class _Function(Struct, gc=False, forbid_unknown_fields=True):
     name: str
     arguments: str
 
@@ -164,13 +164,13 @@ def call_list(raw: Raw | bytes, field: str) -> tuple[Call, ...]:
             return ()
         case '"':
             inner = read_text(raw).strip().encode() or b"null"
-            mended = written_out(inner)
+            mended = escape_surrogates(inner)
             try:
                 _decode_calls(mended)
             except (ValueError, RecursionError):
                 raise BadInput(f"{field} is text that is no JSON list, a list of calls was expected") from None
             found = call_list(mended, field)
-            return found if mended == inner else tuple(map(with_surrogate, found))
+            return found if mended == inner else tuple(map(reject_surrogates, found))
     raise expected_instead(raw, field, "a list of calls")
 
 
@@ -251,6 +251,8 @@ def _calls_in(fields: Fields) -> tuple[Call, ...] | None:
 def usual_call(wire: UsualCall, *, own: bool) -> Call | None:
     """The call; None where it is in another shape after all. Only callmark's own rows say what is malformed."""
     if wire.function is not None:
+        if wire.name is not None or wire.arguments is not NOTHING:
+            return None
         return named_call(wire.function.name, wire.function.arguments, wire.id)
     if wire.name is None:
         return None

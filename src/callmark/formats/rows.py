@@ -1,8 +1,8 @@
-"""Files to rows: where the bytes of a row begin and end, before anyone asks what they mean.
+"""Split a file into rows: where the bytes of a row begin and end, before any format looks at them.
 
-JSONL (blank lines passed over), a JSON array, one JSON object spread over lines; plain, gzip or zstd; `-` is standard input. JSONL is
-streamed; an array is held in memory. A missing file, a directory, an empty file and one that is not text raise `BadInput`, as does what
-would unpack to more than can be meant.
+JSONL (blank lines are skipped), a JSON array, one JSON object over several lines; plain, gzip or zstd; `-` is standard input. JSONL is
+streamed; an array is held in memory. A missing file, a directory and a file that is not text raise `BadInput`, as does a compressed file
+that expands beyond all bounds.
 """
 
 import io
@@ -19,11 +19,11 @@ from msgspec import Raw
 
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
-from callmark.formats.packing import BUFFER, Packing, broken, packing_of, unpacked
+from callmark.formats.compression import BUFFER, Compression, decompress, decompression_errors, detect_compression
 
-LONGEST_UNPACKED = 1 << 28  # bytes of a line of a packed file: a few of its own may unpack to any number
-LARGEST_UNPACKED = 1 << 31  # bytes of one that is held in memory
-MOST_BLANK = 1 << 20  # lines of a packed file, one after the other: a few bytes may unpack to any number
+LONGEST_LINE = 1 << 28  # bytes of a decompressed line: a few compressed bytes may expand to any number
+LARGEST_FILE = 1 << 31  # bytes of a decompressed file that is held in memory
+MAX_BLANK_LINES = 1 << 20  # decompressed lines in a row: a few compressed bytes may expand to any number
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _BOM = b"\xef\xbb\xbf"
 
@@ -31,148 +31,151 @@ _BOM = b"\xef\xbb\xbf"
 class Rows:
     """The rows of one file, in order, as `(number, bytes)`; numbers begin at 1 and count lines in JSONL, items in an array.
 
-    A line keeps its end: cutting it off would copy every row once more.
+    A line keeps its line break: cutting it off would copy every row once more.
     """
 
-    def __init__(self, path: str, name: str | None = None) -> None:
+    def __init__(self, path: str, name: str | None = None, *, stream: IO[bytes] | None = None) -> None:
+        """Open the file, or read the `stream` of one that is open already."""
         self.name = name or ("standard input" if path == "-" else scrub(path))
-        self._file = _open(path, self.name)
+        self._file = open_file(path, self.name) if stream is None else stream
         self._stream = self._file
-        self.packing: Packing | None = None
-        self._blank = 0  # lines before the first that is not
-        self._unpacked = 0  # lines of a packed file that were read whole
-        self._blank_unpacked = 0  # of these, the last ones that were blank
-        self.again = path != "-" and os.path.isfile(path)  # a pipe can be read once
-        self.size = os.path.getsize(path) if self.again else 0
+        self.compression: Compression | None = None
+        self._leading_blanks = 0  # blank lines before the first row
+        self._lines_read = 0  # decompressed lines so far
+        self._blank_in_a_row = 0  # blank ones at the end of these
+        self.rereadable = path != "-" and os.path.isfile(path)  # a pipe can be read once
+        self.size = os.path.getsize(path) if self.rereadable else 0
         try:
-            with self._told():
-                self._begun = self._begin()
+            with self._explain_errors():
+                self._first_lines = self._read_first_line()
         except BadInput:
             self.close()
             raise
-        first = self._begun[-1].lstrip() if self._begun else b""
-        self.unit: Literal["line", "item"] = "item" if first.startswith(b"[") or _spread(first) else "line"
+        first = self._first_lines[-1].lstrip() if self._first_lines else b""
+        self.unit: Literal["line", "item"] = "item" if first.startswith(b"[") or _is_multiline_object(first) else "line"
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         try:
-            with self._told():
+            with self._explain_errors():
                 if self.unit == "item":
                     yield from self._items()
                 else:
-                    lines = self._stream if self.packing is None else self._unpacked_lines()
-                    for number, line in enumerate(chain(self._begun, lines), self._blank + 1):
+                    lines = self._stream if self.compression is None else self._lines_read_lines()
+                    for number, line in enumerate(chain(self._first_lines, lines), self._leading_blanks + 1):
                         if not line.isspace():
                             yield number, line
         finally:
             self.close()
 
-    def whole(self) -> bytes:
-        """Everything that is in the file, as it is."""
+    def read_all(self) -> bytes:
+        """Return the content of the file, decompressed, without white space around it."""
         try:
-            with self._told():
-                return (b"".join(self._begun) + self._rest()).strip()
+            with self._explain_errors():
+                return (b"".join(self._first_lines) + self._read_rest()).strip()
         finally:
             self.close()
 
     @property
     def position(self) -> int:
-        """How many bytes of the file have been read, for a progress bar."""
+        """How many bytes of the file are read, for a progress bar."""
         return 0 if self._file.closed or not self._file.seekable() else self._file.tell()
 
     def close(self) -> None:
+        """Close the file; standard input stays open."""
         if sys.stdin is None or self._file is not sys.stdin.buffer:
             self._file.close()
 
-    def _begin(self) -> list[bytes]:
-        """The first line that is not blank, read whole, however slowly it comes; nothing where there is none."""
-        self.packing = packing_of(cast("io.BufferedReader", self._file).peek(4))
-        if self.packing is not None:
-            self._stream = unpacked(self._file, self.packing)
+    def _read_first_line(self) -> list[bytes]:
+        """Return the first line that is not blank, however slowly it comes; an empty list where there is none."""
+        self.compression = detect_compression(cast("io.BufferedReader", self._file).peek(4))
+        if self.compression is not None:
+            self._stream = decompress(self._file, self.compression)
         head = cast("io.BufferedReader", self._stream).peek(BUFFER)
         if head.startswith(_UTF16):
             raise BadInput(f"{self.name} is UTF-16 text, UTF-8 was expected", f"Convert it first: iconv -f UTF-16 -t UTF-8 {self.name}")
         if b"\0" in head:
             raise BadInput(f"{self.name} is not a text file, JSON or JSONL was expected")
-        while line := self._stream.readline() if self.packing is None else self._unpacked_line():
-            if not self._blank:
+        while line := self._stream.readline() if self.compression is None else self._lines_read_line():
+            if not self._leading_blanks:
                 line = line.removeprefix(_BOM)
             if not line.isspace():
                 return [line]
-            self._blank += 1
+            self._leading_blanks += 1
         return []
 
-    def _unpacked_lines(self) -> Iterator[bytes]:
-        return iter(self._unpacked_line, b"")
+    def _decompressed_lines(self) -> Iterator[bytes]:
+        return iter(self._lines_read_line, b"")
 
-    def _unpacked_line(self) -> bytes:
-        line = self._stream.readline(LONGEST_UNPACKED)
-        if len(line) == LONGEST_UNPACKED:
+    def _decompressed_line(self) -> bytes:
+        line = self._stream.readline(LONGEST_LINE)
+        if len(line) == LONGEST_LINE:
             raise BadInput(
-                f"{self.name}, line {self._unpacked + 1}: the {self.packing} file unpacks to a line of {_mib(len(line))} or more"
+                f"{self.name}, line {self._lines_read + 1}: the {self.compression} file unpacks to a line of {_mebibytes(len(line))} or more"
             )
-        self._unpacked += bool(line)
-        self._blank_unpacked = self._blank_unpacked + 1 if line.isspace() else 0
-        if self._blank_unpacked > MOST_BLANK:
+        self._lines_read += bool(line)
+        self._blank_in_a_row = self._blank_in_a_row + 1 if line.isspace() else 0
+        if self._blank_in_a_row > MAX_BLANK_LINES:
             raise BadInput(
-                f"{self.name}, line {self._unpacked:,}: the {self.packing} file unpacks to more than {MOST_BLANK:,} blank lines in a row"
+                f"{self.name}, line {self._lines_read:,}: the {self.compression} file unpacks to more than {MAX_BLANK_LINES:,} blank lines in a row"
             )
         return line
 
-    def _rest(self) -> bytes:
-        """What is left of the file."""
-        if self.packing is None:
+    def _read_rest(self) -> bytes:
+        """Return the rest of the file."""
+        if self.compression is None:
             return self._stream.read()
         pieces: list[bytes] = []
         size = 0
         while piece := self._stream.read(BUFFER):
             pieces.append(piece)
             size += len(piece)
-            if size >= LARGEST_UNPACKED:
+            if size >= LARGEST_FILE:
                 raise BadInput(
-                    f"{self.name}: the {self.packing} file unpacks to {_mib(size)} or more in one piece", "JSONL may be of any size."
+                    f"{self.name}: the {self.compression} file unpacks to {_mebibytes(size)} or more in one piece", "JSONL may be of any size."
                 )
         return b"".join(pieces)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Turns what can go wrong in reading into a sentence."""
+    def _explain_errors(self) -> Iterator[None]:
+        """Turn errors of reading and decompressing into `BadInput` with a sentence."""
         try:
             yield
-        except broken() as error:
-            after = f" after line {self._unpacked:,}" if self._unpacked else ""
+        except decompression_errors() as error:
+            after = f" after line {self._lines_read:,}" if self._lines_read else ""
             if "ictionary" in str(error):
                 raise BadInput(
-                    f"{self.name} is a {self.packing} file that was packed with a dictionary, which is not in it",
+                    f"{self.name} is a {self.compression} file that was packed with a dictionary, which is not in it",
                     "Unpack it first, with that dictionary: zstd -d -D DICTIONARY FILE",
                 ) from None
-            raise BadInput(f"{self.name} is a {self.packing} file that is cut off or damaged{after} ({error})") from None
+            raise BadInput(f"{self.name} is a {self.compression} file that is cut off or damaged{after} ({error})") from None
         except OSError as error:
             raise BadInput(f"{self.name} cannot be read: {error.strerror or error}") from None
 
     def _items(self) -> Iterator[tuple[int, bytes]]:
-        text = b"".join(self._begun) + self._rest()
-        items = self._array(text.strip()) if text.lstrip().startswith(b"[") else [Raw(text.strip())] if is_json(text) else None
-        if items is None:  # lines after all
+        text = b"".join(self._first_lines) + self._read_rest()
+        items = self._parse_array(text.strip()) if text.lstrip().startswith(b"[") else [Raw(text.strip())] if is_json(text) else None
+        if items is None:  # lines after all, of which the first looked like the beginning of an array
             self.unit = "line"
-            yield from ((number, line) for number, line in enumerate(text.split(b"\n"), self._blank + 1) if line.strip())
+            yield from ((number, line) for number, line in enumerate(text.split(b"\n"), self._leading_blanks + 1) if line.strip())
             return
         for number, item in enumerate(items, 1):
             raw = bytes(item)
             yield number, msgspec.json.format(raw, indent=-1) if b"\n" in raw else raw
 
-    def _array(self, text: bytes) -> list[Raw] | None:
-        """The items of an array; None where only the first line is one."""
+    def _parse_array(self, text: bytes) -> list[Raw] | None:
+        """Return the items of an array; None where only the first line is one."""
         from callmark.formats.problems import explain
 
         try:
             return msgspec.json.decode(text, type=list[Raw])
         except (ValueError, RecursionError) as error:
-            if is_json(self._begun[-1]):
+            if is_json(self._first_lines[-1]):
                 return None
             raise BadInput(f"{self.name}: {explain(text, error).replace('the row', 'the file')}") from None
 
 
-def _open(path: str, name: str) -> IO[bytes]:
+def open_file(path: str, name: str) -> IO[bytes]:
+    """Return the opened file; `-` is standard input. A file that is missing, a directory or unreadable raises `BadInput`."""
     if not path:
         raise BadInput("the name of a file to read is empty")
     if path == "-":
@@ -184,27 +187,27 @@ def _open(path: str, name: str) -> IO[bytes]:
     except FileNotFoundError:
         raise BadInput(f"there is no file {name}") from None
     except IsADirectoryError:
-        raise BadInput(f"{name} is a directory, a file was expected", _files_in(path)) from None
+        raise BadInput(f"{name} is a directory, a file was expected", _json_files_hint(path)) from None
     except (OSError, ValueError) as error:
         raise BadInput(f"{name} cannot be opened: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _mib(size: int) -> str:
+def _mebibytes(size: int) -> str:
     return f"{size >> 20:,} MiB"
 
 
-def _files_in(path: str) -> str:
+def _json_files_hint(path: str) -> str:
     found = sorted(entry.name for entry in Path(path).iterdir() if ".json" in entry.name)[:5]
     return f"It holds {', '.join(found)}." if found else ""
 
 
-def _spread(first: bytes) -> bool:
-    """Whether the first line begins an object spread over lines rather than being a row."""
+def _is_multiline_object(first: bytes) -> bool:
+    """Return whether the first line begins an object that continues on the next lines, and is not a row."""
     return first.startswith(b"{") and first.endswith(b"\n") and first.rstrip()[-1:] in (b"{", b",", b"[", b":")
 
 
 def is_json(text: bytes) -> bool:
-    """Whether a text is one JSON value."""
+    """Return whether a text is one JSON value."""
     try:
         msgspec.json.decode(text, type=Raw)
     except (ValueError, RecursionError):

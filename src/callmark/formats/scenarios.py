@@ -21,9 +21,9 @@ from callmark.calls.messages import expected_texts, field_problem
 from callmark.calls.strict import NotStrict, dump, parse
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
-from callmark.formats.format import Dialect, Reading, check_text, row_id
+from callmark.formats.format import Format, ReadContext, check_utf8, row_id
 from callmark.types import Call, Case, Conversation, Place, SourceRow
-from callmark.wording import nearest
+from callmark.wording import did_you_mean
 
 STYLES = ("plain", "terse", "chatty", "impatient")
 
@@ -65,15 +65,15 @@ class UserData(Struct):
 _decode = msgspec.json.Decoder(_Row).decode
 
 
-def read(row: bytes, place: Place, reading: Reading) -> Case:
+def read(row: bytes, place: Place, context: ReadContext) -> Case:
     """The case that a scenario stands for."""
-    check_text(row)
+    check_utf8(row)
     wire = _decode(row)
     if not wire.instructions or not wire.instructions.strip():
         raise BadInput("the scenario has no instructions")
     if wire.expected_function_calls is None:
         raise BadInput("the scenario has no expected_function_calls")
-    raw_tools, tools = reading.tools(bytes(wire.tools))
+    raw_tools, tools = context.read_tools(bytes(wire.tools))
     expected = tuple([read_expected_text(bytes(call)) for call in wire.expected_function_calls])
     return Case(
         row_id(wire.id, place),
@@ -121,7 +121,7 @@ def read_data(given: Any) -> UserData:
         raise BadInput(field_problem(str(error), "data")) from None
     _refuse_unknown(given, UserData.__struct_fields__, "data: there is no field")
     if read.style not in STYLES:
-        raise BadInput(f"data.style is {read.style!r}, one of {', '.join(STYLES)} was expected{nearest(read.style[:99], STYLES)}")
+        raise BadInput(f"data.style is {read.style!r}, one of {', '.join(STYLES)} was expected{did_you_mean(read.style[:99], STYLES)}")
     if read.turns.__class__ is not int or read.turns < 1:
         raise BadInput(f"data.turns is {dump(read.turns)}, a whole number from 1 on was expected")
     if read.tasks is not None and not read.tasks:
@@ -155,7 +155,7 @@ def _data(text: bytes) -> dict[str, Any]:
 def _refuse_unknown(given: Collection[str], known: Collection[str], sentence: str) -> None:
     for key in given:
         if key not in known:
-            raise BadInput(f"{sentence} called {key!r}{nearest(key, known)}", f"There are {', '.join(known) or 'none'}.")
+            raise BadInput(f"{sentence} called {key!r}{did_you_mean(key, known)}", f"There are {', '.join(known) or 'none'}.")
 
 
 def _call(call: Call) -> bytes:
@@ -163,8 +163,9 @@ def _call(call: Call) -> bytes:
     return msgspec.json.encode({"functionName": call.name, "arguments": call.text if call.malformed else Raw(dump(arguments).encode())})
 
 
-def _recognises(fields: Mapping[str, Raw]) -> bool:
-    return "expected_function_calls" in fields
+def detect(fields: Mapping[str, Raw]) -> float:
+    """Return the confidence for rows with `expected_function_calls`."""
+    return 0.6 if "expected_function_calls" in fields else 0.0
 
 
-DIALECT = Dialect("scenarios", "scenarios", _recognises, read, write)
+FORMAT = Format("scenarios", "scenarios", detect, read, write)

@@ -11,19 +11,19 @@ does `content`, a list of parts, where it is more than text.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
 from callmark.calls.messages import RESULT_ROLES, call_text, read_messages
-from callmark.calls.shapes import OWN_LEVELS, read_call
+from callmark.calls.shapes import CALL_LEVELS, read_call
 from callmark.calls.strict import DEEPEST, NotStrict, dump, parse, scrub
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats.extra_fields import Besides, besides
-from callmark.formats.format import Dialect, Reading, check_text, row_id
+from callmark.formats.format import Format, ReadContext, check_utf8, row_id
 from callmark.types import Call, Case, Conversation, Message, Place, SourceRow, Tool
 
 _ROLES = {
@@ -46,6 +46,7 @@ _RESPONSE = re.compile(r"<tool_response>(.*?)(?:</tool_response>|\Z)", re.DOTALL
 _NAME = re.compile(r"""["']name["']\s*:\s*["']([^"'\\]+)["']""")
 _TAG = re.compile(r"<(\\*)(/?tool_call>)")
 _LONGEST_LITERAL = 100_000
+_ROW_KEYS = frozenset({"id", "conversations", "tools", "system"})
 _OWN_KEYS = frozenset({"from", "value", "role", "content"})
 _CALL_KEYS = frozenset({"tool_calls", "function_call"})
 
@@ -72,16 +73,17 @@ _decode = msgspec.json.Decoder(_Row).decode
 _decode_plain = msgspec.json.Decoder(list[_PlainTurn]).decode
 _decode_turns = msgspec.json.Decoder(list[_Turn]).decode
 _decode_fields = msgspec.json.Decoder(list[dict[str, Raw]]).decode
+_decode_row_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 _encode = msgspec.json.Encoder().encode
 
 
-def read(row: bytes, place: Place, reading: Reading) -> Conversation:
+def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     """The conversation of a row, its messages turned into OpenAI's form."""
-    check_text(row)
+    check_utf8(row)
     wire = _decode(row)
     turns, besides_turns = _turns(wire.conversations)
     if turns and all(turn.role is not None and turn.speaker is None for turn in turns):
-        return _openai_turns(wire, place, row, reading)
+        return _openai_turns(wire, place, row, context)
     fields: list[dict[str, Any]] = [{"role": "system", "content": wire.system}] if wire.system else []
     for index, (turn, more) in enumerate(zip(turns, besides_turns, strict=True)):
         speaker = turn.speaker or turn.role
@@ -97,9 +99,9 @@ def read(row: bytes, place: Place, reading: Reading) -> Conversation:
         fields += messages
     texts = [_encode(message) for message in fields]
     read = read_messages(b"[" + b",".join(texts) + b"]")
-    raw_tools, tools = reading.tools(bytes(wire.tools))
+    raw_tools, tools = context.read_tools(bytes(wire.tools))
     if not tools:
-        raw_tools, tools = _tools_in(read, reading)
+        raw_tools, tools = _tools_in(read, context)
     return Conversation(row_id(wire.id, place), read, tools, place, SourceRow(read, tools, row, b"", texts, raw_tools))
 
 
@@ -114,10 +116,10 @@ def _turns(text: Raw) -> tuple[Sequence[_Turn], Sequence[Besides]]:
     return _decode_turns(text), others
 
 
-def _openai_turns(wire: _Row, place: Place, row: bytes, reading: Reading) -> Conversation:
+def _openai_turns(wire: _Row, place: Place, row: bytes, context: ReadContext) -> Conversation:
     """Turns that are messages in OpenAI's form under another name."""
     messages = read_messages(wire.conversations)
-    raw_tools, tools = reading.tools(bytes(wire.tools))
+    raw_tools, tools = context.read_tools(bytes(wire.tools))
     body = b'{"messages":' + bytes(wire.conversations) + b"}"
     return Conversation(row_id(wire.id, place), messages, tools, place, SourceRow(messages, tools, row, body, (), raw_tools))
 
@@ -165,7 +167,7 @@ def _messages(speaker: str, value: str) -> list[dict[str, Any]]:
 
 def _calls(text: str) -> list[Raw]:
     """What stands between the tags, in OpenAI's form; a text that holds no call becomes one that is malformed."""
-    value = _literal(text, deepest=DEEPEST + OWN_LEVELS)
+    value = _literal(text, deepest=DEEPEST + CALL_LEVELS)
     if value is None:
         name = _NAME.search(text)
         return [Raw(call_text(read_call({"name": name[1] if name else "", "arguments": text.strip()})))]
@@ -199,7 +201,7 @@ def _result(inside: str) -> dict[str, Any]:
     return message
 
 
-def _tools_in(messages: tuple[Message, ...], reading: Reading) -> tuple[bytes, tuple[Tool, ...]]:
+def _tools_in(messages: tuple[Message, ...], context: ReadContext) -> tuple[bytes, tuple[Tool, ...]]:
     """The tools between the first <tools> tags of a system text that hold any; a prompt may only talk about the tags."""
     for message in messages:
         if message.role == "system":
@@ -210,13 +212,13 @@ def _tools_in(messages: tuple[Message, ...], reading: Reading) -> tuple[bytes, t
                 if value is None:  # one a line
                     value = [_literal(line) for line in inside.splitlines() if line.strip()]
                 try:
-                    raw_tools, tools = reading.tools(_encode(value if isinstance(value, list) else [value]))
+                    raw_tools, tools = context.read_tools(_encode(value if isinstance(value, list) else [value]))
                     if value:
                         return raw_tools, tools
                 except BadInput:
                     pass
                 start = message.text.find("<tools>", end)
-    return reading.side
+    return context.default_tools
 
 
 def _value(message: Message) -> str:
@@ -254,8 +256,13 @@ def _without_backslash(tag: re.Match[str]) -> str:
     return f"<{tag[1][1:]}{tag[2]}"
 
 
-def _recognises(fields: Mapping[str, Raw]) -> bool:
-    return "conversations" in fields
+def detect(fields: Mapping[str, Raw]) -> float:
+    """Return the confidence for rows with `conversations`."""
+    return 0.5 if "conversations" in fields else 0.0
 
 
-DIALECT = Dialect("sharegpt", "ShareGPT", _recognises, read, write)
+def _leftover_keys(row: bytes) -> Iterable[str]:
+    return (key for key, value in _decode_row_fields(row).items() if key not in _ROW_KEYS and bytes(value) != b"null")
+
+
+FORMAT = Format("sharegpt", "ShareGPT", detect, read, write, leftover_keys=_leftover_keys)

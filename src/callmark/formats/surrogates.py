@@ -1,24 +1,24 @@
-"""Lone surrogates in a row, which no JSON reader takes: written out (`\\ud800` as text), so that the rest of the row can be used."""
+"""Lone surrogates in a row, which no JSON reader accepts: escaped (`\\ud800` as text), so that the rest of the row can be used."""
 
 import re
 
 from callmark.calls.strict import dump, strings_and_numbers
 from callmark.types import Call
 
-# Every escape of a JSON text, one by one; a surrogate that is not half of a pair is group 1.
+# Matches every escape of a JSON text, one by one; a surrogate that is not half of a pair is group 1.
 _ESCAPE = re.compile(rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL)
-_SPELLED = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")  # one that was written out
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 
-def written_out(row: bytes) -> bytes:
-    """The row with every lone surrogate escape turned into text: `\\ud800` becomes `\\\\ud800`. Pairs stay as they are."""
+def escape_surrogates(row: bytes) -> bytes:
+    """Return the row with every lone surrogate escape turned into text: `\\ud800` becomes `\\\\ud800`. Pairs stay unchanged."""
     if b"\\u" not in row:
         return row
     return _ESCAPE.sub(lambda escape: b"\\\\" + escape[1] if escape[1] else escape[0], row)
 
 
-def with_surrogate(call: Call) -> Call:
-    """The call of a row that was written out: malformed, as it is everywhere else, where its arguments had a lone surrogate."""
-    if call.malformed or not any(isinstance(part, str) and _SPELLED.search(part) for part in strings_and_numbers(call.arguments)):
+def reject_surrogates(call: Call) -> Call:
+    """Return the call of a row that was escaped: malformed, as it is everywhere else, where its arguments had a lone surrogate."""
+    if call.malformed or not any(isinstance(part, str) and _ESCAPED_SURROGATE.search(part) for part in strings_and_numbers(call.arguments)):
         return call
     return Call(call.name, {}, call.id, "arguments: a lone surrogate", dump(call.arguments))

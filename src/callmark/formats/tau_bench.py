@@ -17,7 +17,7 @@ from callmark.calls.messages import field_problem, read_messages
 from callmark.calls.shapes import read_call_text
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
-from callmark.formats.format import Dialect, Reading, check_text
+from callmark.formats.format import Format, ReadContext, check_utf8
 from callmark.types import Call, Case, Conversation, Message, Place, Prediction, SourceRow
 
 STOP = "###STOP###"  # what its simulated user says to end the conversation
@@ -45,11 +45,12 @@ class _Row(Struct):
 _decode = msgspec.json.Decoder(_Row).decode
 
 
-def recognises(fields: Mapping[str, Raw]) -> bool:
-    return "task_id" in fields and "traj" in fields
+def detect(fields: Mapping[str, Raw]) -> float:
+    """Return the confidence for rows with `task_id` and `traj`."""
+    return 0.7 if "task_id" in fields and "traj" in fields else 0.0
 
 
-def read_case(row: bytes, place: Place, reading: Reading) -> Conversation:
+def read_case(row: bytes, place: Place, context: ReadContext) -> Conversation:
     """The scenario of a row. One without a task, or whose task has no instruction or actions, raises `BadInput`."""
     wire = _read(row)
     task = wire.info.task
@@ -60,7 +61,7 @@ def read_case(row: bytes, place: Place, reading: Reading) -> Conversation:
         raise BadInput("the task has no instruction")
     if task.actions is None:
         raise BadInput("the task has no actions")
-    raw_tools, tools = reading.side
+    raw_tools, tools = context.default_tools
     expected = tuple(map(_expected, task.actions))
     return Case(
         str(wire.task_id),
@@ -93,13 +94,8 @@ def read_prediction(row: bytes) -> Prediction:
     )
 
 
-def write(conversation: Conversation) -> bytes:
-    """Nothing is written in this form: it is what another program records."""
-    raise BadInput(f"{scrub(conversation.id)} cannot be written as a recorded simulation", "The dialect scenarios has what is in it.")
-
-
 def _read(row: bytes) -> _Row:
-    check_text(row)
+    check_utf8(row)
     try:
         wire = _decode(row)
     except msgspec.ValidationError as error:
@@ -125,4 +121,4 @@ def _expected(text: Raw) -> Call:
     return structs.replace(call, arguments={key: literal(value) for key, value in call.arguments.items()})
 
 
-DIALECT = Dialect("tau-bench", "recorded simulations", recognises, read_case, write, recorded=True)
+FORMAT = Format("tau-bench", "recorded simulations", detect, read_case, read_prediction=read_prediction)

@@ -1,29 +1,45 @@
-"""What an evaluator looks at: what was expected, what was made, the tools and the talk so far; the pairing is worked out once for all evaluators."""
+"""One case and what came back for it, as evaluators see it. Pairings are computed once and shared by all evaluators."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
-from callmark.calls.pairing import Comparison, Pairing, by_similar, no_schema, pair
+from callmark.calls.pairing import Pair, Pairing, by_similar, compare, no_schema, pair
 from callmark.calls.provenance import Sources, plainly_nowhere
 from callmark.calls.schema import Schemas
+from callmark.grading.ignored_functions import is_ignored
 from callmark.types import Call, Case, Message, Prediction, Tool
+
+PairingRule = Literal["exact", "similar"]
+_NO_CALLS = Pairing((), (), ())
+
+
+class Execution(NamedTuple):
+    """Whether the actual calls could run in place of the expected ones (docs/metrics.md, section 7)."""
+
+    tool_selection: bool
+    parameter_accuracy: bool
+    execution_success: bool
 
 
 class Attempt:
-    """One case and what came back for it. Nothing in it changes. `case` and `prediction` are None where only calls are at hand."""
+    """Expected and actual calls, the tools, the conversation before the calls, the case and the prediction.
+
+    Read-only. `case` and `prediction` are None where only calls are known; `tools` and `messages` may be empty. `schemas` and
+    `earlier_sources` save work where many attempts share tools or the beginning of a conversation.
+    """
 
     __slots__ = (
-        "_earlier",
-        "_pairing",
+        "_earlier_sources",
+        "_exact",
+        "_execution",
+        "_pairings",
         "_schemas",
-        "_similar",
         "_sources",
         "actual",
         "case",
         "expected",
         "messages",
         "prediction",
-        "runs",
         "tools",
     )
 
@@ -35,7 +51,7 @@ class Attempt:
         tools: Sequence[Tool] = (),
         messages: Sequence[Message] = (),
         schemas: Schemas | None = None,
-        earlier: Sources | None = None,
+        earlier_sources: Sources | None = None,
         case: Case | None = None,
         prediction: Prediction | None = None,
     ) -> None:
@@ -46,71 +62,140 @@ class Attempt:
         self.case = case
         self.prediction = prediction
         self._schemas = schemas
-        self._earlier = earlier
+        self._earlier_sources = earlier_sources
         self._sources: Sources | None = None
-        self.runs: tuple[bool, bool, bool] | None = None  # what the evaluator schema found, once it did
-        self._pairing: Pairing | None = None
-        self._similar: Comparison | None = None
+        self._execution: Execution | None = None
+        self._exact: Pairing | None = None
+        self._pairings: dict[tuple[PairingRule, tuple[str, ...]], Pairing] | None = None
+
+    def pair(self, rule: PairingRule = "exact", ignore: tuple[str, ...] = ()) -> Pairing:
+        """Return the best one-to-one pairing of expected and actual calls, computed once per rule and ignore list.
+
+        `exact` pairs names with their case and compares values exactly; `similar` pairs names in any case and compares values by
+        `similar`. Calls of functions that a glob of `ignore` matches are left out on both sides. Indexes are those of `expected` and
+        `actual`. Repeated calls are paired one to one, malformed calls with nothing; empty lists have no pairs.
+        """
+        if rule == "exact" and not ignore:
+            if self._exact is None:
+                self._exact = pair(self.expected, self.actual, parameters=self.parameters if self.tools else no_schema)
+            return self._exact
+        if self._pairings is None:
+            self._pairings = {}
+        pairing = self._pairings.get((rule, ignore))
+        if pairing is None:
+            pairing = self._pair_without(rule, ignore) if ignore else self._pair_similar()
+            self._pairings[rule, ignore] = pairing
+        return pairing
+
+    @property
+    def execution(self) -> Execution:
+        """Whether the actual calls could run.
+
+        One expected call is compared with the first actual call; several are paired, and each field holds when it holds for every pair.
+        Nothing expected and no call: all true. Only one side empty: all false.
+        """
+        if self._execution is None:
+            self._execution = self._execute()
+        return self._execution
 
     @property
     def schemas(self) -> Schemas:
-        """The tools by name; who grades many attempts with the same tools hands it over."""
+        """The tools by name, with their compiled schemas."""
         if self._schemas is None:
             self._schemas = Schemas(self.tools)
         return self._schemas
 
     @property
     def sources(self) -> Sources:
-        """Where a value may have come from; `earlier`, those of another attempt, spares work where the talk began in the same way."""
+        """The index of values in the conversation, built when it is first used."""
         if self._sources is None:
-            self._sources = self._earlier.extended(self.messages) if self._earlier else Sources(self.messages)
+            self._sources = self._earlier_sources.extended(self.messages) if self._earlier_sources else Sources(self.messages)
         return self._sources
 
-    def source_of(self, value: str | int | float, actual: int) -> int | None:
-        """The first message before that call in which a value stands; None where it stands in none."""
+    @property
+    def built_sources(self) -> Sources | None:
+        """The index of values if it was built, for the next attempt that begins with the same messages."""
+        return self._sources
+
+    def find_source(self, value: str | int | float, actual_index: int) -> int | None:
+        """Return the first message before that actual call in which the value appears; None for a hallucinated value."""
         if plainly_nowhere(value, self.messages):
             return None
         found = self.sources.find(value)
-        return found if found is None or found < self.stands(actual) else None
+        return found if found is None or found < self.message_of(actual_index) else None
 
-    def stands(self, actual: int) -> int:
-        """The message that a call stands in: of a whole conversation, what comes after it is no source of it. Else the one to come."""
+    def message_of(self, actual_index: int) -> int:
+        """Return the index of the message that makes an actual call.
+
+        At a decision point that is the message after the last one. In a transcript it is one of the messages, and what comes later is no
+        source of the call's values.
+        """
         transcript = self.prediction.transcript if self.prediction else ()
         if not transcript or self.messages is not transcript:
             return len(self.messages)
-        before = 0
+        calls_before = 0
         for index, message in enumerate(transcript):
-            before += len(message.calls)
-            if actual < before:
+            calls_before += len(message.calls)
+            if actual_index < calls_before:
                 return index
         return len(transcript)
 
-    @property
-    def sources_if_known(self) -> Sources | None:
-        return self._sources
-
-    @property
-    def pairing(self) -> Pairing:
-        """The pairing by `exact`, names with case: what the evaluators `call` and `schema` and the faults go by."""
-        if self._pairing is None:
-            self._pairing = pair(self.expected, self.actual, parameters=self.parameters if self.tools else no_schema)
-        return self._pairing
-
-    @property
-    def one_by_similar(self) -> Comparison | None:
-        """How the arguments of the one pair there can be compare by `similar`; None where there may be other pairs."""
-        if len(self.expected) != 1 or len(self.actual) != 1 or not self.pairing.pairs:
-            return None
-        if self._similar is None:
-            self._similar = by_similar(self.pairing.pairs[0].arguments, self.expected[0].arguments, self.actual[0].arguments)
-        return self._similar
-
     def parameters(self, name: str) -> Mapping[str, Any]:
-        """The schema of the tool of that name, in any case if there is none in this one; `{}` where none is known."""
+        """Return the parameter schema of a tool, by its name with or, failing that, without case; `{}` for an unknown tool."""
         if not self.tools:
             return {}
-        found = self.schemas.by_name.get(name)
-        if found is None:
+        tool = self.schemas.by_name.get(name)
+        if tool is None:
             folded = name.casefold()
-            found = next((tool for tool in self.schemas.by_name.values() if tool.name.casefold() == folded), None)
-        return found.parameters if found is not None else {}
+            tool = next((tool for tool in self.schemas.by_name.values() if tool.name.casefold() == folded), None)
+        return tool.parameters if tool is not None else {}
+
+    def _pair_similar(self) -> Pairing:
+        if len(self.expected) == 1 and len(self.actual) == 1 and self.pair().pairs:  # only what differs by `exact` can change
+            exact = self.pair().pairs[0].arguments
+            similar = by_similar(exact, self.expected[0].arguments, self.actual[0].arguments)
+            return self.pair() if similar is exact else Pairing((Pair(0, 0, similar),), (), ())
+        return pair(self.expected, self.actual, rule="similar", any_case=True, parameters=self.parameters)
+
+    def _pair_without(self, rule: PairingRule, ignore: tuple[str, ...]) -> Pairing:
+        expected = [index for index, call in enumerate(self.expected) if not is_ignored(call.name, ignore)]
+        actual = [index for index, call in enumerate(self.actual) if not is_ignored(call.name, ignore)]
+        if len(expected) == len(self.expected) and len(actual) == len(self.actual):
+            return self.pair(rule)
+        if not expected and not actual:
+            return _NO_CALLS
+        left = pair(
+            [self.expected[index] for index in expected],
+            [self.actual[index] for index in actual],
+            rule=rule,
+            any_case=rule == "similar",
+            parameters=self.parameters,
+        )
+        return Pairing(
+            tuple([Pair(expected[found.expected], actual[found.actual], found.arguments) for found in left.pairs]),
+            tuple([expected[index] for index in left.unpaired_expected]),
+            tuple([actual[index] for index in left.unpaired_actual]),
+        )
+
+    def _execute(self) -> Execution:
+        expected, actual = self.expected, self.actual
+        if not expected or not actual:
+            both_empty = not expected and not actual
+            return Execution(both_empty, both_empty, both_empty)
+        if len(expected) == 1:
+            selected = bool(actual[0].name) and expected[0].name == actual[0].name
+            fits = self._could_run(expected[0], actual[0])
+            return Execution(selected, fits, selected and fits)
+        pairing = self.pair()
+        if pairing.unpaired_expected:
+            return Execution(False, False, False)
+        fits = all(self._could_run(expected[found.expected], actual[found.actual]) for found in pairing.pairs)
+        return Execution(True, fits, fits)
+
+    def _could_run(self, expected: Call, actual: Call) -> bool:
+        """Return whether a call fits the schema of its own tool; without any tools, whether its arguments are the expected ones."""
+        if actual.malformed:
+            return False
+        if not self.tools:
+            return not expected.malformed and compare(expected.arguments, actual.arguments).all_agree
+        return self.schemas.could_run(actual)

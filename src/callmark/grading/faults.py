@@ -1,8 +1,8 @@
-"""Faults: why it was wrong (docs/metrics.md, section 9). By `exact` and the matchers; there is one exactly when `call.score` is below 1.
+"""Faults: why an attempt is wrong (docs/metrics.md, section 9).
 
-One for a call that is wrong as a whole, else one for each argument. A malformed call uses up one unpaired expected call, of the same name
+They go by `exact` and the matchers: there is one exactly when `call.score` is below 1. One for a call that is wrong as a whole, else one for each argument. A malformed call uses up one unpaired expected call, of the same name
 if there is one, else the first. After that, what is unpaired on both sides is an unknown or a wrong tool, one against one in order; the
-rest is missing or extra. Notes touch no score.
+rest is missing or extra. Notes change no score.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,45 +16,33 @@ from callmark.calls.schema import properties, required, types_fit
 from callmark.calls.strict import dump
 from callmark.calls.values import exact
 from callmark.grading.attempt import Attempt
-from callmark.grading.evaluators.process import ProcessEvaluator
-from callmark.grading.evaluators.schema import SchemaEvaluator
+from callmark.grading.evaluator import Evaluator, fault_rule
+from callmark.grading.ignored_functions import is_ignored
 from callmark.types import Call, Fault, FaultKind, Note
 
-_COUNTED = {  # the evaluators that count a fault, by whether `schema` and `process` do
-    (True, True): ("call", "schema", "process"),
-    (True, False): ("call", "schema"),
-    (False, True): ("call", "process"),
-    (False, False): ("call",),
-}
-CameFrom = tuple[Literal["hallucinated", "elsewhere"] | None, int | None]  # and the message it was taken from
-_UNKNOWN: CameFrom = (None, None)
-_SCHEMA, _PROCESS = SchemaEvaluator(), ProcessEvaluator()
+Origin = tuple[Literal["hallucinated", "elsewhere"] | None, int | None]  # and the message that the value was taken from
+_NO_ORIGIN: Origin = (None, None)
 
 
-def faults(attempt: Attempt, *, process: ProcessEvaluator | None = None) -> list[Fault]:
-    """Every fault, those of calls first, then those of arguments."""
-    pairing = attempt.pairing
+def find_faults(attempt: Attempt, evaluators: Sequence[Evaluator] = ()) -> list[Fault]:
+    """Return every fault, those of calls first, then those of arguments; each names those of the evaluators that count it."""
+    pairing = attempt.pair()
     if pairing.perfect:
         return []
-    runs = all(_SCHEMA.holds(attempt))  # then the evaluator `schema` counts none of them
-    found = list(_calls(attempt, process or _PROCESS, runs)) if pairing.unpaired_expected or pairing.unpaired_actual else []
-    for one in pairing.pairs:
-        if not one.agrees:
-            found += _arguments(attempt, one, process or _PROCESS, runs)
-    return found
+    return list(_FaultFinder(attempt, evaluators).faults())
 
 
-def notes(attempt: Attempt) -> list[Note]:
-    """What is worth knowing about calls that may well be right: their order, hallucinated values, values that the schema does not allow."""
+def find_notes(attempt: Attempt) -> list[Note]:
+    """Return notes on calls that may well be right: their order, hallucinated values, values that the schema does not allow."""
     found: list[Note] = []
-    pairs = attempt.pairing.pairs
+    pairs = attempt.pair().pairs
     if len(pairs) > 1 and any(after.actual < before.actual for before, after in pairwise(pairs)):
         found.append(Note("wrong_order", "the calls were made in another order than expected"))
-    for one in pairs:
-        call = attempt.actual[one.actual]
-        before = attempt.messages[: attempt.stands(one.actual)] if one.agrees else ()
+    for pair in pairs:
+        call = attempt.actual[pair.actual]
+        before = attempt.messages[: attempt.message_of(pair.actual)] if pair.agrees else ()
         if before and call.name not in DERIVED and not plainly_stand(call.arguments, before):
-            found += hallucinated_values(attempt, one.actual)
+            found += hallucinated_values(attempt, pair.actual)
     for index, call in enumerate(attempt.actual):
         for path, problem in attempt.schemas.violations(call):
             found.append(Note("schema_violation", problem, index, path or None))
@@ -63,103 +51,138 @@ def notes(attempt: Attempt) -> list[Note]:
     return found
 
 
-def hallucinated_values(attempt: Attempt, index: int) -> Iterator[Note]:
-    """A note for each value of a call that is right, but stands nowhere in the conversation."""
-    call = attempt.actual[index]
+def hallucinated_values(attempt: Attempt, actual_index: int) -> Iterator[Note]:
+    """Yield a note for each value of a correct call that does not appear in the conversation."""
+    call = attempt.actual[actual_index]
     for path, value in needing_source(call, attempt.parameters(call.name)):
-        if attempt.source_of(value, index) is None:
-            yield Note("hallucinated_value", f"{path} = {dump(value)} is right, but stands nowhere in the conversation", index, path)
+        if attempt.find_source(value, actual_index) is None:
+            sentence = f"{path} = {dump(value)} is right, but stands nowhere in the conversation"
+            yield Note("hallucinated_value", sentence, actual_index, path)
 
 
-def _calls(attempt: Attempt, process: ProcessEvaluator, runs: bool) -> Iterator[Fault]:
-    wanted = list(attempt.pairing.unpaired_expected)
-    made = list(attempt.pairing.unpaired_actual)
+class _FaultFinder:
+    """The faults of one attempt, and which evaluators count each."""
 
-    def fault(kind: FaultKind, one: int | None, other: int | None, *, in_schema: bool = True) -> Fault:
-        expected = attempt.expected[one] if one is not None else None
-        actual = attempt.actual[other] if other is not None else None
-        named = [call.name for call in (expected, actual) if call is not None]
-        same_but_case = len(named) == 2 and named[0].casefold() == named[1].casefold() and kind != "malformed_call"
-        in_process = not same_but_case and not all([process.ignores(name) for name in named])  # noqa: C419 - faster
-        return Fault(kind, one, other, None, _shown(expected), _shown(actual), _COUNTED[in_schema and not runs, in_process])
+    def __init__(self, attempt: Attempt, evaluators: Sequence[Evaluator]) -> None:
+        self._attempt = attempt
+        self._executes = all(attempt.execution)  # then evaluators that count by execution count nothing
+        self._counting = [
+            (evaluator.name, rule, getattr(evaluator, "ignore", ())) for evaluator in evaluators if (rule := fault_rule(evaluator))
+        ]
 
-    broken = [index for index in made if attempt.actual[index].malformed]
-    made = [index for index in made if not attempt.actual[index].malformed]
-    for other in broken:
-        name = attempt.actual[other].name
-        one = next((index for index in wanted if attempt.expected[index].name == name), wanted[0] if wanted else None)
-        if one is not None:
-            wanted.remove(one)
-        yield fault("malformed_call", one, other)
-    for one, other in zip(wanted, made, strict=False):
-        unknown = bool(attempt.tools) and attempt.actual[other].name not in attempt.schemas.by_name
-        yield fault("unknown_tool" if unknown else "wrong_tool", one, other)
-    both = min(len(wanted), len(made))
-    for one in wanted[both:]:
-        yield fault("missing_call" if attempt.actual else "no_call", one, None)
-    said = _Said([attempt.actual[one.actual] for one in attempt.pairing.pairs], len(made) - both)
-    for other in made[both:]:
-        if not attempt.expected:
-            yield fault("unexpected_call", None, other)
-        else:
-            first = other == 0 and len(attempt.expected) == 1  # the call that the evaluator schema looks at
-            kind: FaultKind = "repeated_call" if said.before(attempt.actual[other]) else "extra_call"
-            yield fault(kind, None, other, in_schema=first)
+    def faults(self) -> Iterator[Fault]:
+        pairing = self._attempt.pair()
+        if pairing.unpaired_expected or pairing.unpaired_actual:
+            yield from self._call_faults()
+        for pair in pairing.pairs:
+            if not pair.agrees:
+                yield from self._argument_faults(pair)
+
+    def _counted(self, names: Sequence[str], *, execution: bool, similar: bool) -> tuple[str, ...]:
+        """Return the evaluators that count a fault of calls with these names.
+
+        `execution` and `similar` say whether it also is one by these rules.
+        """
+        return tuple(
+            [
+                evaluator
+                for evaluator, rule, ignore in self._counting
+                if (rule == "exact" or (execution and not self._executes if rule == "execution" else similar))
+                and not (ignore and all([is_ignored(name, ignore) for name in names]))  # noqa: C419 - faster
+            ]
+        )
+
+    def _call_faults(self) -> Iterator[Fault]:
+        attempt, pairing = self._attempt, self._attempt.pair()
+        expected = list(pairing.unpaired_expected)
+        malformed = [index for index in pairing.unpaired_actual if attempt.actual[index].malformed]
+        actual = [index for index in pairing.unpaired_actual if not attempt.actual[index].malformed]
+        for actual_index in malformed:
+            name = attempt.actual[actual_index].name
+            same_name = (index for index in expected if attempt.expected[index].name == name)
+            expected_index = next(same_name, expected[0] if expected else None)
+            if expected_index is not None:
+                expected.remove(expected_index)
+            yield self._call_fault("malformed_call", expected_index, actual_index)
+        for expected_index, actual_index in zip(expected, actual, strict=False):
+            unknown = bool(attempt.tools) and attempt.actual[actual_index].name not in attempt.schemas.by_name
+            yield self._call_fault("unknown_tool" if unknown else "wrong_tool", expected_index, actual_index)
+        both = min(len(expected), len(actual))
+        for expected_index in expected[both:]:
+            yield self._call_fault("missing_call" if attempt.actual else "no_call", expected_index, None)
+        paired = _PairedCalls([attempt.actual[pair.actual] for pair in pairing.pairs], len(actual) - both)
+        for actual_index in actual[both:]:
+            if not attempt.expected:
+                yield self._call_fault("unexpected_call", None, actual_index)
+            else:
+                kind: FaultKind = "repeated_call" if paired.contain(attempt.actual[actual_index]) else "extra_call"
+                first = actual_index == 0 and len(attempt.expected) == 1  # the call that is looked at for execution
+                yield self._call_fault(kind, None, actual_index, execution=first)
+
+    def _call_fault(self, kind: FaultKind, expected_index: int | None, actual_index: int | None, *, execution: bool = True) -> Fault:
+        expected = self._attempt.expected[expected_index] if expected_index is not None else None
+        actual = self._attempt.actual[actual_index] if actual_index is not None else None
+        names = [call.name for call in (expected, actual) if call is not None]
+        same_but_case = len(names) == 2 and names[0].casefold() == names[1].casefold() and kind != "malformed_call"
+        counted = self._counted(names, execution=execution, similar=not same_but_case)
+        return Fault(kind, expected_index, actual_index, None, _shown(expected), _shown(actual), counted)
+
+    def _argument_faults(self, pair: Pair) -> Iterator[Fault]:
+        attempt = self._attempt
+        expected, actual = attempt.expected[pair.expected], attempt.actual[pair.actual]
+        schema = attempt.parameters(actual.name)
+        known = properties(schema)
+        single = len(attempt.expected) == 1 and len(attempt.actual) == 1  # then the evaluators have compared them already
+        similar = attempt.pair("similar").pairs[0].arguments if single else by_similar(pair.arguments, expected.arguments, actual.arguments)
+        for key in pair.arguments.missing:
+            yield self._argument_fault("missing_argument", pair, key, execution=key in required(schema))
+        for key in pair.arguments.extra:
+            misfits = key in known and not types_fit(actual.arguments[key], known[key], schema)
+            kind: FaultKind = "unknown_argument" if known and key not in known else "extra_argument"
+            yield self._argument_fault(kind, pair, key, execution=misfits)
+        for key in pair.arguments.differ:
+            value, plain = actual.arguments[key], recorded(expected.arguments[key])
+            misfits = key in known and not types_fit(value, known[key], schema)
+            other_type = key not in known and not is_matcher(plain) and _json_type(plain) != _json_type(value)
+            kind = "wrong_type" if misfits or other_type else "wrong_value"
+            origin = _find_origin(Call(actual.name, {key: value}), attempt, pair.actual)
+            yield self._argument_fault(kind, pair, key, origin, execution=misfits, similar=key in similar.differ)
+
+    def _argument_fault(
+        self, kind: FaultKind, pair: Pair, key: str, origin: Origin = _NO_ORIGIN, *, execution: bool, similar: bool = True
+    ) -> Fault:
+        expected, actual = self._attempt.expected[pair.expected], self._attempt.actual[pair.actual]
+        counted = self._counted((actual.name,), execution=execution or not self._attempt.tools, similar=similar)
+        values = recorded(expected.arguments.get(key)), actual.arguments.get(key)
+        return Fault(kind, pair.expected, pair.actual, key, *values, counted, *origin)
 
 
-def _arguments(attempt: Attempt, one: Pair, process: ProcessEvaluator, runs: bool) -> Iterator[Fault]:
-    expected, made = attempt.expected[one.expected], attempt.actual[one.actual]
-    ignored = process.ignores(made.name)
-    schema = attempt.parameters(made.name)
-    known = properties(schema)
-    similar = attempt.one_by_similar or by_similar(one.arguments, expected.arguments, made.arguments)
-
-    def fault(kind: FaultKind, key: str, origin: CameFrom = _UNKNOWN, *, in_schema: bool, in_process: bool = True) -> Fault:
-        counted = _COUNTED[(in_schema or not attempt.tools) and not runs, in_process and not ignored]
-        wanted, value = recorded(expected.arguments.get(key)), made.arguments.get(key)
-        return Fault(kind, one.expected, one.actual, key, wanted, value, counted, *origin)
-
-    for key in one.arguments.missing:
-        yield fault("missing_argument", key, in_schema=key in required(schema))
-    for key in one.arguments.extra:
-        misfits = key in known and not types_fit(made.arguments[key], known[key], schema)
-        yield fault("unknown_argument" if known and key not in known else "extra_argument", key, in_schema=misfits)
-    for key in one.arguments.differ:
-        wanted, value = expected.arguments[key], made.arguments[key]
-        misfits = key in known and not types_fit(value, known[key], schema)
-        plain = recorded(wanted)
-        other_type = key not in known and not is_matcher(plain) and _json_type(plain) != _json_type(value)
-        kind: FaultKind = "wrong_type" if misfits or other_type else "wrong_value"
-        origin = _origin(Call(made.name, {key: value}), attempt, one.actual)
-        yield fault(kind, key, origin, in_schema=misfits, in_process=key in similar.differ)
-
-
-def _origin(call: Call, attempt: Attempt, actual: int) -> CameFrom:
-    """Where what is in a call came from, if anything in it needs a source and there is a conversation to look in."""
+def _find_origin(call: Call, attempt: Attempt, actual_index: int) -> Origin:
+    """Return where the values of a call came from, if any needs a source and there is a conversation to look in."""
     if not attempt.messages or call.name in DERIVED:
-        return _UNKNOWN
-    found = [attempt.source_of(value, actual) for _, value in needing_source(call, attempt.parameters(call.name))]
-    if not found:
-        return _UNKNOWN
-    return ("hallucinated", None) if None in found else ("elsewhere", found[0])
+        return _NO_ORIGIN
+    sources = [attempt.find_source(value, actual_index) for _, value in needing_source(call, attempt.parameters(call.name))]
+    if not sources:
+        return _NO_ORIGIN
+    return ("hallucinated", None) if None in sources else ("elsewhere", sources[0])
 
 
-class _Said:
-    """What the paired calls said, to find what was said again; of lists too long to compare all with all, literally."""
+class _PairedCalls:
+    """The paired actual calls, to recognize repeated ones; literally, where the lists are too long to compare all with all."""
 
-    def __init__(self, calls: Sequence[Call], extras: int) -> None:
+    def __init__(self, calls: Sequence[Call], extra: int) -> None:
         self._by_name: dict[str, list[Call]] = {}
         for call in calls:
             self._by_name.setdefault(call.name, []).append(call)
-        self._texts = {_literally(call) for call in calls} if len(calls) * extras > MOST_COMPARED else None
+        self._texts = {_literal_text(call) for call in calls} if len(calls) * extra > MOST_COMPARED else None
 
-    def before(self, call: Call) -> bool:
+    def contain(self, call: Call) -> bool:
         if self._texts is not None:
-            return _literally(call) in self._texts
-        return any(exact(call.arguments, other.arguments) for other in self._by_name.get(call.name, ()))
+            return _literal_text(call) in self._texts
+        return any(exact(call.arguments, paired.arguments) for paired in self._by_name.get(call.name, ()))
 
 
-def _literally(call: Call) -> str:
+def _literal_text(call: Call) -> str:
     return f"{call.name}{dump(dict(sorted(call.arguments.items())))}"
 
 

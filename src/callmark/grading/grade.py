@@ -1,6 +1,6 @@
-"""A grade: numbers by evaluator, the pairing, the faults, the notes.
+"""The grade of one attempt: metrics by evaluator, the pairing, faults and notes.
 
-Where a case has alternatives, further lists of calls that are right too, the one with the best `call.score` counts, ties to the first.
+Where a case has alternatives, further lists of correct calls, the one with the best `call.score` counts, ties to the first.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,70 +11,71 @@ from callmark.calls.messages import read_messages
 from callmark.calls.pairing import Pair
 from callmark.calls.provenance import Sources
 from callmark.calls.schema import Schemas
-from callmark.calls.shapes import read_calls
 from callmark.calls.strict import dump
 from callmark.calls.toolsets import read_tools
+from callmark.errors import EvaluatorError
+from callmark.grading.actual_calls import read_actual
 from callmark.grading.attempt import Attempt
-from callmark.grading.evaluator import NOTING, OWN, OWN_TYPES, Evaluator, checked, evaluator_named
+from callmark.grading.evaluate import CheckedEvaluator, CombinedResult, evaluate_all
 from callmark.grading.evaluators.call import CallEvaluator
-from callmark.grading.evaluators.process import ProcessEvaluator
-from callmark.grading.faults import faults, notes
+from callmark.grading.faults import find_faults, find_notes
+from callmark.grading.settings import DEFAULT_EVALUATORS, resolve_evaluators
 from callmark.types import Call, Case, Fault, Message, Metrics, Note, Prediction, Tool
 
 
 class Grade:
-    """`metrics` is flat: `"call.score"`, `"process.recall"`, … Faults and notes are worked out when they are asked for.
+    """`metrics` and `reasons` are by full name: `"call.score"`, `"process.recall"`, … Faults and notes are computed when they are read.
 
-    `alternative` says which of the right answers counted: 0 for the expected one, 1 for the first alternative.
+    `alternative` says which list of expected calls counted: 0 for the expected one, 1 for the first alternative.
     """
 
-    __slots__ = ("_attempt", "_evaluators", "alternative", "metrics")
+    __slots__ = ("_attempt", "_evaluators", "alternative", "result")
 
-    def __init__(self, attempt: Attempt, evaluators: Sequence[Evaluator], alternative: int = 0, metrics: Metrics | None = None) -> None:
+    def __init__(self, attempt: Attempt, evaluators: Sequence[CheckedEvaluator], result: CombinedResult, alternative: int = 0) -> None:
         self._attempt = attempt
         self._evaluators = evaluators
+        self.result = result
         self.alternative = alternative
-        self.metrics: Metrics = measure(attempt, evaluators) if metrics is None else metrics
+
+    @property
+    def metrics(self) -> Metrics:
+        """The value of each metric that is applicable, by full name."""
+        return self.result.metrics
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Why a metric has its value, by full name, where its evaluator says so."""
+        return self.result.reasons
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        return self._attempt.pairing.pairs
+        """The pairs of expected and actual calls, by `exact`."""
+        return self._attempt.pair().pairs
 
     @property
-    def wrong(self) -> bool:
-        """Whether there is a fault, told without working it out."""
-        return not self._attempt.pairing.perfect
+    def has_faults(self) -> bool:
+        """Whether there is a fault, without computing the faults."""
+        return not self._attempt.pair().perfect
 
     @property
-    def sources(self) -> Sources | None:
-        """What was made of the talk to find where values came from; None where nothing was."""
-        return self._attempt.sources_if_known
+    def built_sources(self) -> Sources | None:
+        """The index of values in the conversation, if it was built."""
+        return self._attempt.built_sources
 
     @property
     def faults(self) -> list[Fault]:
-        return faults(
-            self._attempt, process=next((evaluator for evaluator in self._evaluators if isinstance(evaluator, ProcessEvaluator)), None)
-        )
+        """Why the attempt is wrong; empty for one that is correct."""
+        return find_faults(self._attempt, [checked.evaluator for checked in self._evaluators])
 
     @property
     def notes(self) -> list[Note]:
-        own = [note for evaluator in self._evaluators if isinstance(evaluator, NOTING) for note in evaluator.notes(self._attempt)]
-        return notes(self._attempt) + own
+        """What is worth knowing and changes no score: notes on the calls, then those of the evaluators."""
+        return [*find_notes(self._attempt), *self.result.notes]
 
     def __repr__(self) -> str:
         numbers = "  ".join(f"{name} {value:.3g}" for name, value in self.metrics.items())
         other = f"  by alternative {self.alternative}" if self.alternative else ""
-        return "\n".join([f"Grade({numbers}){other}", *(f"  {sentence(fault)}" for fault in self.faults)])
-
-
-def measure(attempt: Attempt, evaluators: Sequence[Evaluator]) -> Metrics:
-    """What the evaluators say of an attempt, under flat names."""
-    metrics: Metrics = {}
-    for evaluator in evaluators:
-        numbers = evaluator(attempt) if type(evaluator) in OWN_TYPES else checked(evaluator, attempt)
-        for key, value in numbers.items():
-            metrics[f"{evaluator.name}.{key}"] = value
-    return metrics
+        return "\n".join([f"Grade({numbers}){other}", *(f"  {fault_sentence(fault)}" for fault in self.faults)])
 
 
 def grade(
@@ -83,58 +84,78 @@ def grade(
     *,
     tools: Any = None,
     messages: Sequence[Message] | Sequence[dict[str, Any]] | None = None,
-    evaluators: Iterable[str | Evaluator] = OWN,
+    evaluators: Iterable[Any] = DEFAULT_EVALUATORS,
     alternatives: Sequence[Any] = (),
 ) -> Grade:
-    """Grade the calls that were made against those expected. Both lists hold calls in any shape; tools likewise.
+    """Grade the actual calls against those expected, one item at a time.
 
-    Expected values may be matchers; one that could not be used raises `BadInput`. Empty lists are fine: nothing expected and nothing made
-    is right. `alternatives` are further lists that are right too. Nothing that a model made raises.
+    `expected` and `tools` are lists in any shape; `actual` is a list of calls, an assistant's message, a response body or a text with
+    calls in it. `alternatives` are further lists of correct calls. No expected and no actual calls are correct. An evaluator is a name
+    or anything that can be one.
+
+    `BadInput` is raised for what cannot be understood, `EvaluatorError` for an evaluator that fails. A malformed call of the model never
+    raises.
     """
-    given = tuple(tools) if isinstance(tools, list | tuple) and all(isinstance(tool, Tool) for tool in tools) else read_tools(tools)
-    attempt, which = best_attempt(
-        [read_all_expected(expected), *map(read_all_expected, alternatives)], read_calls(actual), tools=given, messages=_messages(messages)
+    known = tuple(tools) if isinstance(tools, list | tuple) and all(isinstance(tool, Tool) for tool in tools) else read_tools(tools)
+    attempt, alternative = best_attempt(
+        [read_all_expected(expected), *map(read_all_expected, alternatives)],
+        read_actual(actual, known),
+        tools=known,
+        messages=_read_messages(messages),
     )
-    return Grade(attempt, [evaluator_named(evaluator) if isinstance(evaluator, str) else evaluator for evaluator in evaluators], which)
+    resolved = resolve_evaluators(evaluators)
+    result = evaluate_all(attempt, resolved)
+    for evaluator, error in result.errors.items():
+        raise EvaluatorError(f"the evaluator {evaluator!r} failed: {error}")
+    return Grade(attempt, resolved, result, alternative)
 
 
 def best_attempt(
-    right: Sequence[tuple[Call, ...]],
+    expected: Sequence[tuple[Call, ...]],
     actual: Sequence[Call],
     *,
     tools: Sequence[Tool] = (),
     messages: Sequence[Message] = (),
     schemas: Schemas | None = None,
-    earlier: Sources | None = None,
+    earlier_sources: Sources | None = None,
     case: Case | None = None,
     prediction: Prediction | None = None,
 ) -> tuple[Attempt, int]:
-    """The attempt against that list of calls which gives the best `call.score`, ties to the first; and which it was."""
+    """Return the attempt against the list of expected calls with the best `call.score`, ties to the first; and its index."""
     attempts = [
-        Attempt(expected, actual, tools=tools, messages=messages, schemas=schemas, earlier=earlier, case=case, prediction=prediction)
-        for expected in right
+        Attempt(
+            calls,
+            actual,
+            tools=tools,
+            messages=messages,
+            schemas=schemas,
+            earlier_sources=earlier_sources,
+            case=case,
+            prediction=prediction,
+        )
+        for calls in expected
     ]
     if len(attempts) == 1:
         return attempts[0], 0
-    scores = [CallEvaluator()(attempt)["score"] for attempt in attempts]
-    which = scores.index(max(scores))
-    return attempts[which], which
+    scores = [CallEvaluator.score(attempt) for attempt in attempts]
+    best = scores.index(max(scores))
+    return attempts[best], best
 
 
-def _messages(given: Sequence[Message] | Sequence[dict[str, Any]] | None) -> tuple[Message, ...]:
-    if not given:
+def _read_messages(messages: Sequence[Message] | Sequence[dict[str, Any]] | None) -> tuple[Message, ...]:
+    if not messages:
         return ()
-    if all(isinstance(message, Message) for message in given):
-        return cast("tuple[Message, ...]", tuple(given))
-    return read_messages(dump(list(given)).encode())
+    if all(isinstance(message, Message) for message in messages):
+        return cast("tuple[Message, ...]", tuple(messages))
+    return read_messages(dump(list(messages)).encode())
 
 
-def sentence(fault: Fault) -> str:
-    """A fault in words."""
+def fault_sentence(fault: Fault) -> str:
+    """Return a fault as a sentence."""
     whole_call = fault.argument is None
     expected, actual = (str(value) if whole_call else dump(value) for value in (fault.expected, fault.actual))
     where = f"{fault.argument}: " if fault.argument else ""
-    said = {
+    problem = {
         "malformed_call": f"{actual} cannot be read" + (f", {expected} was expected" if fault.expected else ""),
         "unknown_tool": f"{actual} is no tool, {expected} was expected",
         "wrong_tool": f"{actual} was called, {expected} was expected",
@@ -154,4 +175,4 @@ def sentence(fault: Fault) -> str:
         "hallucinated": "; it stands nowhere in the conversation",
         "elsewhere": f"; it was taken from message {fault.origin_message}",
     }[fault.origin]
-    return f"{fault.kind.replace('_', ' ')}: {where}{said}{origin}"
+    return f"{fault.kind.replace('_', ' ')}: {where}{problem}{origin}"

@@ -1,254 +1,224 @@
-"""Cases graded one after the other, by the same evaluators and rules; each grade as a record that can be written down.
-
-An error (SPEC's word for what is not the model's doing) has no numbers: it is kept with its text, and no mean counts it.
-"""
+"""Grade cases one after the other, by the same evaluators and match rules."""
 
 from collections import Counter
-
-import msgspec
-from msgspec import Struct, to_builtins
+from typing import Any
 
 from callmark.calls.pairing import fast_equal
 from callmark.calls.provenance import DERIVED, Sources, plainly_stand
 from callmark.calls.rules import apply, match_rules
 from callmark.calls.schema import Schemas, plainly_fits
-from callmark.calls.strict import dump
-from callmark.errors import BadInput
-from callmark.grading.attempt import Attempt
-from callmark.grading.evaluator import BY_CALLS, Settings, build_evaluators
-from callmark.grading.evaluators.schema import SchemaEvaluator
-from callmark.grading.faults import hallucinated_values, notes
-from callmark.grading.grade import Grade, best_attempt, measure
-from callmark.types import Call, Case, Fault, Metrics, Note, Prediction, Tool, Usage
+from callmark.grading.attempt import Attempt, Execution
+from callmark.grading.evaluate import CombinedResult, definitions, evaluate_all
+from callmark.grading.evaluator import Dependency, Metric, dependencies, fault_evaluators
+from callmark.grading.faults import find_notes, hallucinated_values
+from callmark.grading.grade import Grade, best_attempt
+from callmark.grading.record import GradeRecord
+from callmark.grading.settings import GradingSettings, build_evaluators
+from callmark.types import Call, Case, Note, Prediction, Tool
 
-_RUNS = (True, True, True)  # what the evaluator schema says of a call that could run
-_MOST_SAME = 10_000  # names are endless where models make them up
-_ONE_RIGHT = ((0, 0, True),)
-
-_encode = msgspec.json.Encoder().encode
-
-
-class GradeRecord(Struct, frozen=True, gc=False, omit_defaults=True):
-    """A grade as it is written down, with what tables are made by: the conversation and the message that the case was cut from, the
-    kind of scenario, the group, the characters of its prompt, the names that were expected and made, and which were paired and whether
-    their arguments all agree. Of a whole conversation: why it ended, how often the user spoke, and how many calls no
-    result was recorded for.
-    """
-
-    case: str
-    trial: int = 0
-    error: str = ""
-    metrics: Metrics = {}
-    expected: tuple[str, ...] = ()
-    made: tuple[str, ...] = ()
-    pairs: tuple[tuple[int, int, bool], ...] = ()
-    faults: tuple[Fault, ...] = ()
-    notes: tuple[Note, ...] = ()
-    alternative: int = 0
-    conversation: str | None = None
-    message: int | None = None
-    scenario_type: str = ""
-    group: str | None = None
-    usage: Usage | None = None
-    prompt: int | None = None
-    ending: str = ""
-    turns: int | None = None
-    misses: int = 0
-
-
-_decode = msgspec.json.Decoder(GradeRecord).decode
-
-
-def grade_line(grade: GradeRecord) -> bytes:
-    """The grade as JSON."""
-    try:
-        return _encode(grade)
-    except (OverflowError, ValueError, RecursionError):  # a value in a fault that only Python's own JSON writes
-        return dump(to_builtins(grade)).encode()
-
-
-def read_grade(line: bytes) -> GradeRecord:
-    """The grade of such a line; anything else raises msgspec's errors."""
-    return _decode(line)
+_EXECUTES = Execution(True, True, True)
+_MOST_RESULTS = 10_000  # names are endless where models make them up
+_ONE_AGREEING_PAIR = ((0, 0, True),)
 
 
 class Grader:
-    """`touched` counts the arguments that each rule of `[match]` has touched so far."""
+    """Grades predictions by the evaluators and match rules of the settings.
 
-    def __init__(self, settings: Settings) -> None:
+    `matched` counts the arguments that each match rule has applied to so far.
+    """
+
+    def __init__(self, settings: GradingSettings) -> None:
         self.evaluators = build_evaluators(settings)
         self._rules = match_rules(settings.match)
         self._tools: tuple[Tool, ...] = ()
         self._schemas = Schemas(())
         self._sources = Sources()
-        # what our evaluators say of a perfect attempt depends on nothing but whether it could run; and of one call against another (or none),
-        # on that, the names, and how many arguments agree
-        self._schema = next((evaluator for evaluator in self.evaluators if isinstance(evaluator, SchemaEvaluator)), None)
-        self._same: dict[object, Metrics] | None = {} if all(type(evaluator) in BY_CALLS for evaluator in self.evaluators) else None
-        self.touched: Counter[str] = Counter({rule.pattern: 0 for rule in self._rules})
+        self._dependencies = self._shared_dependencies()
+        self._results: dict[object, CombinedResult] = {}  # of attempts that all evaluators must return the same for
+        self.matched: Counter[str] = Counter({rule.pattern: 0 for rule in self._rules})
 
     @property
-    def metrics(self) -> tuple[str, ...]:
-        """The flat names of all metrics, in order; a grade may be without those of an evaluator that looks at a whole conversation."""
-        return tuple(f"{evaluator.name}.{metric}" for evaluator in self.evaluators for metric in evaluator.metrics)
+    def metrics(self) -> dict[str, Metric]:
+        """The declared metrics by full name, in order; a grade lacks those that are not applicable."""
+        return definitions(self.evaluators)
+
+    def fault_evaluators(self, *, scenarios: bool) -> tuple[str, ...]:
+        """Return the names of the evaluators whose faults are reported."""
+        return fault_evaluators([checked.evaluator for checked in self.evaluators], scenarios=scenarios)
 
     def grade(self, case: Case, calls: tuple[Call, ...]) -> Grade:
-        """The grade of these calls at that case."""
-        return self._grade(self._right(case), case, Prediction(case.id, calls=calls))
+        """Return the grade of these calls at that case."""
+        return self._grade(self._expected(case), case, Prediction(case.id, calls=calls))
 
     def record(self, case: Case, predictions: list[Prediction]) -> list[GradeRecord]:
-        """A record for each prediction; where there is none, one that says so."""
+        """Return a record for each prediction; where there is none, one with the error `no prediction`."""
         if not predictions:
             return [_record(case, Prediction(case.id, error="no prediction"), _names(case.expected))]
-        right = self._right(case)
+        expected = self._expected(case)
         records = []
         for prediction in predictions:
             if prediction.error:
                 records.append(_record(case, prediction, _names(case.expected)))
-            elif not prediction.transcript and self._is_plainly_right(right, case, prediction.calls):
-                records.append(self._plain_record(case, prediction))
+            elif not prediction.transcript and self._is_plainly_correct(expected, case, prediction.calls):
+                records.append(self._record_correct(case, prediction))
             else:
-                grade = self._grade(right, case, prediction)
+                grade = self._grade(expected, case, prediction)
                 records.append(
                     _record(
                         case,
                         prediction,
-                        _names(right[grade.alternative]),
+                        _names(expected[grade.alternative]),
                         _names(prediction.calls),
-                        grade.metrics,
-                        tuple([(one.expected, one.actual, one.agrees) for one in grade.pairs]),
-                        faults=tuple(grade.faults) if grade.wrong else (),
+                        grade.result,
+                        pairs=tuple([(pair.expected, pair.actual, pair.agrees) for pair in grade.pairs]),
+                        faults=tuple(grade.faults) if grade.has_faults else (),
                         notes=tuple(grade.notes),
                         alternative=grade.alternative,
                     )
                 )
-                self._sources = grade.sources or self._sources
+                self._sources = grade.built_sources or self._sources
         return records
 
-    def _right(self, case: Case) -> list[tuple[Call, ...]]:
-        """The lists of calls that are right, with the rules applied."""
-        right = [case.expected, *case.alternatives]
+    def _shared_dependencies(self) -> frozenset[Dependency] | None:
+        """Return what all results depend on; None where an evaluator does not say."""
+        found: set[Dependency] = set()
+        for checked in self.evaluators:
+            depends_on = dependencies(checked.evaluator)
+            if depends_on is None:
+                return None
+            found |= depends_on
+        return frozenset(found)
+
+    def _expected(self, case: Case) -> list[tuple[Call, ...]]:
+        """Return the lists of correct calls, with the match rules applied."""
+        expected = [case.expected, *case.alternatives]
         if not self._rules:
-            return right
-        return [apply(self._rules, calls, self.touched, tools=self._schemas_of(case).by_name) for calls in right]
+            return expected
+        return [apply(self._rules, calls, self.matched, tools=self._schemas_of(case).by_name) for calls in expected]
 
     def _schemas_of(self, case: Case) -> Schemas:
         if case.tools is not self._tools:
             self._tools, self._schemas = case.tools, Schemas(case.tools)
         return self._schemas
 
-    def _grade(self, right: list[tuple[Call, ...]], case: Case, prediction: Prediction) -> Grade:
-        schemas = self._schemas_of(case)
-        attempt, which = best_attempt(
-            right,
+    def _grade(self, expected: list[tuple[Call, ...]], case: Case, prediction: Prediction) -> Grade:
+        attempt, alternative = best_attempt(
+            expected,
             prediction.calls,
             tools=case.tools,
             messages=case.messages or prediction.transcript,
-            schemas=schemas,
-            earlier=self._sources,
+            schemas=self._schemas_of(case),
+            earlier_sources=self._sources,
             case=case,
             prediction=prediction,
         )
-        try:
-            return Grade(attempt, self.evaluators, which, self._measured(attempt))
-        except BadInput as error:
-            raise BadInput(f"case {case.id}: {error}", error.hint) from error
+        return Grade(attempt, self.evaluators, self._evaluate(attempt), alternative)
 
-    def _is_plainly_right(self, right: list[tuple[Call, ...]], case: Case, calls: tuple[Call, ...]) -> bool:
-        """Whether it can be told at a glance that one call was expected and made, and that it could run: so it is with most of what a
-        good model does. False says nothing.
+    def _is_plainly_correct(self, expected: list[tuple[Call, ...]], case: Case, calls: tuple[Call, ...]) -> bool:
+        """Return whether a glance shows that one call was expected and made and could run: most of what a good model does.
+
+        False says nothing.
         """
-        if len(right) != 1 or len(right[0]) != 1 or len(calls) != 1 or not self._same or _RUNS not in self._same:
+        if len(expected) != 1 or len(expected[0]) != 1 or len(calls) != 1 or _EXECUTES not in self._results:
             return False
-        wanted, made = right[0][0], calls[0]
-        if wanted.name != made.name or made.malformed or wanted.malformed or case.tools is not self._tools:
+        expected_call, actual_call = expected[0][0], calls[0]
+        if expected_call.name != actual_call.name or actual_call.malformed or expected_call.malformed or case.tools is not self._tools:
             return False
-        tool = self._schemas.by_name.get(made.name)
+        tool = self._schemas.by_name.get(actual_call.name)
         if tool is None:
             return False
         parameters = tool.parameters
-        return self._schemas.plainly_right(wanted, made) or (
-            fast_equal(wanted.arguments, made.arguments, parameters) and plainly_fits(made.arguments, parameters)
+        return self._schemas.plainly_right(expected_call, actual_call) or (
+            fast_equal(expected_call.arguments, actual_call.arguments, parameters) and plainly_fits(actual_call.arguments, parameters)
         )
 
-    def _plain_record(self, case: Case, prediction: Prediction) -> GradeRecord:
-        """What is written down of a call that is plainly right: there may still be something to note."""
+    def _record_correct(self, case: Case, prediction: Prediction) -> GradeRecord:
+        """Return the record of a call that is plainly correct; there may still be something to note."""
         call = prediction.calls[0]
-        noted: tuple[Note, ...] = ()
+        notes: tuple[Note, ...] = ()
         violates = bool(self._schemas.violations(call))
         if violates or (case.messages and call.name not in DERIVED and not plainly_stand(call.arguments, case.messages)):
             attempt = Attempt(
-                case.expected, prediction.calls, tools=case.tools, messages=case.messages, schemas=self._schemas, earlier=self._sources
+                case.expected,
+                prediction.calls,
+                tools=case.tools,
+                messages=case.messages,
+                schemas=self._schemas,
+                earlier_sources=self._sources,
             )
-            noted = tuple(notes(attempt) if violates else hallucinated_values(attempt, 0))
-            self._sources = attempt.sources_if_known or self._sources
+            notes = tuple(find_notes(attempt) if violates else hallucinated_values(attempt, 0))
+            self._sources = attempt.built_sources or self._sources
         names = (call.name,)
-        return _record(case, prediction, names, names, self._same[_RUNS] if self._same else {}, _ONE_RIGHT, notes=noted)
+        result = self._results[_EXECUTES]
+        return _record(case, prediction, names, names, result, pairs=_ONE_AGREEING_PAIR, notes=notes + result.notes)
 
-    def _measured(self, attempt: Attempt) -> Metrics:
-        """What the evaluators say; once for all attempts of which they must say the same."""
-        if self._same is None:
-            return measure(attempt, self.evaluators)
-        runs = self._schema.holds(attempt) if self._schema else _RUNS
-        key = runs if attempt.pairing.perfect else _of_one(attempt, runs)
+    def _evaluate(self, attempt: Attempt) -> CombinedResult:
+        """Return what the evaluators return; computed once for all attempts that they must return the same for."""
+        if self._dependencies is None:
+            return evaluate_all(attempt, self.evaluators)
+        execution = attempt.execution if "execution" in self._dependencies else _EXECUTES
+        key: object = execution if attempt.pair().perfect else _single_call_key(attempt, execution)
         if key is None:
-            return measure(attempt, self.evaluators)
-        if key not in self._same:
-            if len(self._same) > _MOST_SAME:
-                self._same.clear()
-            self._same[key] = measure(attempt, self.evaluators)
-        return self._same[key]
+            return evaluate_all(attempt, self.evaluators)
+        found = self._results.get(key)
+        if found is None:
+            found = evaluate_all(attempt, self.evaluators)
+            if len(self._results) > _MOST_RESULTS:
+                self._results.clear()
+            if not found.errors:
+                self._results[key] = found
+        return found
 
 
-def _of_one(attempt: Attempt, runs: tuple[bool, bool, bool]) -> object:
-    """What one call against another, or against none, is measured by; None where it is more."""
+def _single_call_key(attempt: Attempt, execution: Execution) -> object:
+    """Return what the results for one expected call and at most one actual call depend on; None for more calls."""
     if len(attempt.expected) != 1 or len(attempt.actual) > 1:
         return None
-    name, other = attempt.expected[0].name, attempt.actual[0].name if attempt.actual else None
-    similar = attempt.one_by_similar
-    if similar is not None:
-        exact = attempt.pairing.pairs[0].arguments
-        return runs, name, exact.agree, similar.agree, exact.expected, exact.made, exact.named
-    if other is not None and name != other and name.casefold() == other.casefold():
-        return None  # the evaluator process takes them for a pair
-    return runs, name, other
+    expected_name, actual_name = attempt.expected[0].name, attempt.actual[0].name if attempt.actual else None
+    pairs = attempt.pair().pairs
+    if pairs:
+        exact, similar = pairs[0].arguments, attempt.pair("similar").pairs[0].arguments
+        return execution, expected_name, exact.agree, similar.agree, exact.expected, exact.made, exact.named
+    if actual_name is not None and expected_name != actual_name and expected_name.casefold() == actual_name.casefold():
+        return None  # by `similar` they are a pair
+    return execution, expected_name, actual_name
 
 
 def _record(
     case: Case,
     prediction: Prediction,
     expected: tuple[str, ...],
-    made: tuple[str, ...] = (),
-    metrics: Metrics | None = None,
-    pairs: tuple[tuple[int, int, bool], ...] = (),
-    *,
-    faults: tuple[Fault, ...] = (),
-    notes: tuple[Note, ...] = (),
-    alternative: int = 0,
+    actual: tuple[str, ...] = (),
+    result: CombinedResult | None = None,
+    **details: Any,
 ) -> GradeRecord:
-    """What is written down of a case and a prediction: its grade, or, without metrics, its error."""
+    """Return the record of a prediction: its grade, or, without a result, its error."""
     source = case.source
-    conversation, message = (source.conversation, source.message) if source else (None, None)
+    if result is not None:
+        details["metrics"] = result.metrics
+        if result.reasons or result.pooled or result.categories or result.errors:
+            details |= {
+                "reasons": result.reasons,
+                "pooled": result.pooled,
+                "categories": result.categories,
+                "evaluator_errors": result.errors,
+            }
     return GradeRecord(
         case.id,
         prediction.trial,
         prediction.error,
-        metrics or {},
-        expected,
-        made,
-        pairs,
-        faults,
-        notes,
-        alternative,
-        conversation,
-        message,
-        case.scenario_type,
-        case.group,
-        prediction.usage,
-        sum([len(said.text) for said in case.messages]) or None,
-        prediction.ending,
-        sum([said.role == "user" for said in prediction.transcript]) if prediction.transcript else None,
-        prediction.misses,
+        expected=expected,
+        actual=actual,
+        conversation=source.conversation if source else None,
+        message=source.message if source else None,
+        scenario_type=case.scenario_type,
+        group=case.group,
+        usage=prediction.usage,
+        prompt=sum([len(message.text) for message in case.messages]) or None,
+        ending=prediction.ending,
+        turns=sum([message.role == "user" for message in prediction.transcript]) if prediction.transcript else None,
+        misses=prediction.misses,
+        **details,
     )
 
 

@@ -1,1 +1,1 @@
-"""Where an answer comes from: a chat API over HTTP, a recorded file, a Python function, a process, an imitation, a small local LLM."""
+"""Models: chat APIs over HTTP, recorded predictions, Python functions, programs, chatbots, simulated models, a small local LLM."""

@@ -1,90 +1,112 @@
-"""A whole chatbot over HTTP: `chatbot:URL`. It carries out its calls itself, and reports them: document 004's evaluation target.
+"""A whole chatbot over HTTP: `chatbot:URL`. It executes its calls itself and reports them.
 
-It is sent `{"conversation_id", "case_id", "trial", "message", "messages"}`: what the user said last, and all that was said so far. It
-answers with what it says (`message`, `reply`, `response`, `answer`, `text` or `content`; or any shape that predictions have) and the calls
-that it made since (`function_calls`, `tool_calls` or `calls`), in any shape. A status from 400 on, `error`, and what is no answer are no
-reply. The conversation's id is its own in every run; a retry has the same.
+It is sent `{"conversation_id", "case_id", "trial", "message", "messages"}`: what the user wrote last, and the conversation so far. It
+returns what it says (`message`, `reply`, `response`, `answer`, `text` or `content`; or any shape that predictions have) and the calls that
+it has made since (`function_calls`, `tool_calls` or `calls`), in any shape. A status from 400 on, `error`, and anything that is no
+prediction are errors. The conversation's id is unique to a run; a retry has the same.
 """
 
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
+
+from msgspec import structs
 
 from callmark.calls.shapes import read_calls
 from callmark.calls.strict import NotStrict, dump, parse
 from callmark.errors import BadInput
-from callmark.models.chat import refusal
+from callmark.models.agent_output import read_output
+from callmark.models.http_response import response_error
 from callmark.models.keys import Keys, read_url
-from callmark.models.model import ModelError, ModelSettings, Question, Reply
-from callmark.models.posting import Post
-from callmark.models.replies import read_reply
-from callmark.models.specs import Spec
+from callmark.models.model import Capabilities, Model, ModelError, ModelSettings
+from callmark.models.provider import Provider, Spec
+from callmark.types import Case, Prediction
 
-_SAID = ("message", "reply", "response", "answer", "text", "content")
-_CALLED = ("function_calls", "tool_calls", "calls")
-_OK, _NOT_OK = 200, 300
+if TYPE_CHECKING:
+    from callmark.models.http_client import HttpClient
+
+_TEXT_KEYS = ("message", "reply", "response", "answer", "text", "content")
+_CALL_KEYS = ("function_calls", "tool_calls", "calls")
+_CAPABILITIES = Capabilities(10, calls_tools=False, reports_calls=True)
+_EXAMPLE = "chatbot:http://localhost:8000/chat"
 
 
 class ChatbotModel:
-    """Raises `BadInput` for an address that is none."""
+    """A chatbot behind an address. Raises `BadInput` for an invalid address."""
 
-    concurrency = 10
+    capabilities = _CAPABILITIES
 
     def __init__(self, spec: Spec, settings: ModelSettings, keys: Keys) -> None:
         self.label = spec.shown
         self._keys = keys
-        self._url = read_url(spec.url, keys, where="the address of the chatbot", example="chatbot:http://localhost:8000/chat")
+        self._url = read_url(spec.url, keys, where="the address of the chatbot", example=_EXAMPLE)
         self._timeout = settings.timeout
-        self._run = uuid4().hex[:8]
-        self._post: Post | None = None
+        self._run_id = uuid4().hex[:8]
+        self._client: HttpClient | None = None
 
-    def fingerprint(self, question: Question) -> bytes | None:
-        """None: it has done its calls when it answers, and may know more than it is sent."""
+    def fingerprint(self, case: Case, trial: int) -> bytes | None:
+        """Return None: it has executed its calls when it responds, and may know more than it is sent."""
         return None
 
-    async def ask(self, question: Question) -> Reply:
-        """What it says, and what it says that it called."""
-        assert self._post is not None, "a model is entered before it is asked"
-        case = question.case
-        said = [{"role": message.role, "content": message.text} for message in case.messages if message.role in ("user", "assistant")]
+    async def predict(self, case: Case, *, trial: int = 0) -> Prediction:
+        """Return what it says, and the calls that it reports."""
+        assert self._client is not None, "enter the model before it predicts"
+        messages = [{"role": message.role, "content": message.text} for message in case.messages if message.role in ("user", "assistant")]
         body = {
-            "conversation_id": f"{self._run}/{case.id}/{question.trial}",
+            "conversation_id": f"{self._run_id}/{case.id}/{trial}",
             "case_id": case.id,
-            "trial": question.trial,
-            "message": next((message["content"] for message in reversed(said) if message["role"] == "user"), ""),
-            "messages": said,
+            "trial": trial,
+            "message": next((message["content"] for message in reversed(messages) if message["role"] == "user"), ""),
+            "messages": messages,
         }
-        shown = self._keys.hide(self._url.shown)
-        status, headers, answer = await self._post(dump(body).encode())
-        answer = self._keys.hide_bytes(answer)
-        if not _OK <= status < _NOT_OK:
-            raise refusal(status, answer, headers, address=shown)
+        address = self._keys.hide(self._url.shown)
+        response = await self._client.post(dump(body).encode())
+        response = structs.replace(response, body=self._keys.hide_bytes(response.body))
+        if not response.is_success:
+            raise response_error(response, address=address)
         try:
-            return read_chatbot(answer)
+            return structs.replace(read_chatbot_response(response.body), case=case.id, trial=trial)
         except BadInput as error:
-            raise ModelError(f"{shown} gave no answer that can be read: {error}") from None
+            raise ModelError(f"{address} gave no answer that can be read: {error}") from None
 
     async def __aenter__(self) -> Self:
+        from callmark.models.http_client import HttpClient  # aiohttp takes a while to import
+
         headers = {"Authorization": f"Basic {self._url.user}"} if self._url.user else {}
-        self._post = Post(self._url.address, self._keys.hide(self._url.shown), headers, timeout=self._timeout)
+        self._client = HttpClient(self._url.address, self._keys.hide(self._url.shown), headers, timeout=self._timeout)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        post, self._post = self._post, None
-        if post is not None:
-            await post.close()
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
 
 
-def read_chatbot(body: bytes) -> Reply:
-    """The reply in what a chatbot answered. Raises `ModelError` where it is an error, `BadInput` where it is no answer."""
+def read_chatbot_response(body: bytes) -> Prediction:
+    """Return the prediction in a chatbot's response. Raise `ModelError` where it is an error, `BadInput` where it is no prediction."""
     try:
         fields: Any = parse(body)
     except NotStrict:
         fields = None
     if not isinstance(fields, dict):
         raise BadInput("it is no JSON object")
-    said = next((fields[key] for key in _SAID if isinstance(fields.get(key), str)), None)
-    if said is None or fields.get("error"):
-        return read_reply(body)
-    called: Any = next((fields[key] for key in _CALLED if fields.get(key)), [])
-    return Reply(read_calls(called), said)
+    text = next((fields[key] for key in _TEXT_KEYS if isinstance(fields.get(key), str)), None)
+    if text is None or fields.get("error"):
+        return read_output(body)
+    calls: Any = next((fields[key] for key in _CALL_KEYS if fields.get(key)), [])
+    return Prediction("", 0, read_calls(calls), text)
+
+
+class ChatbotProvider(Provider, frozen=True, kw_only=True):
+    """A chatbot by its address."""
+
+    def read(self, text: str, keys: Keys) -> Spec:
+        name = self.name_in(text)
+        url = read_url(name, keys, where="the address of the chatbot", example=self.example)
+        return Spec(self, name, name, keys.hide(f"{self.name}:{url.shown}"), url.secret)
+
+    def open(self, spec: Spec, settings: ModelSettings, keys: Keys) -> Model:
+        return ChatbotModel(spec, settings, keys)
+
+
+PROVIDER = ChatbotProvider(name="chatbot", example=_EXAMPLE, capabilities=_CAPABILITIES)

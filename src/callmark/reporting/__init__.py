@@ -1,1 +1,1 @@
-"""What people look at: tables, flows and charts in the terminal."""
+"""Show results in the terminal, and write charts, JUnit XML and notebooks."""

@@ -15,7 +15,7 @@ from callmark.data.stats import Stats
 from callmark.errors import BadInput
 from callmark.formats.output import make_folder
 from callmark.reporting.safety import one_line
-from callmark.wording import counted
+from callmark.wording import pluralize
 
 if TYPE_CHECKING:
     import altair as alt
@@ -107,7 +107,7 @@ class _Drawing:
         self._several = len(files) > 1
 
     def lengths(self, title: str, unit: str, counts: Callable[[Stats], Mapping[int, int]]) -> Any:
-        """Bars over a length, one for each that there is, or for ranges of it where there are many."""
+        """ProgressBars over a length, one for each that there is, or for ranges of it where there are many."""
         highest = max(max(counts(stats)) for _, stats in self._files)
         lowest = min(min(counts(stats)) for _, stats in self._files)
         if not highest:
@@ -271,4 +271,4 @@ def _roles(files: Named) -> dict[str, None]:
 
 
 def _with_rest(title: str, there: int) -> Any:
-    return {"text": title, "subtitle": f"the first {_MOST} of {counted(there, 'name')}"} if there > _MOST else title
+    return {"text": title, "subtitle": f"the first {_MOST} of {pluralize(there, 'name')}"} if there > _MOST else title

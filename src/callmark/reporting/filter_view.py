@@ -1,22 +1,27 @@
-"""What each rule of a filter keeps, alone and together."""
+"""Print how many rows each rule of a filter keeps, alone and combined."""
 
 from rich.console import Console
 from rich.text import Text
 
 from callmark.data.filter import Kept
+from callmark.reporting.numbers import format_number
 from callmark.reporting.safety import one_line
-from callmark.reporting.terminal import bar, number, table
+from callmark.reporting.terminal import bar, plain_table
 
 
-def show_kept(console: Console, kept: Kept) -> None:
-    """One line a rule, then all together; a bar for the share."""
-    made = table("rule", "keeps alone", "")
-    made.columns[2].justify = "left"
+def show_filter_counts(console: Console, kept: Kept) -> None:
+    """Print one line for each rule, then all rules combined, each with a bar for the share kept."""
+    table = plain_table("rule", "keeps alone", "")
+    table.columns[2].justify = "left"
     for name, count in kept.alone.items():
-        made.add_row(one_line(name, 90), f"{number(count)} of {number(kept.rows)}", Text(bar(count / max(kept.rows, 1), 24), style="cyan"))
-    made.add_row(
+        table.add_row(
+            one_line(name, 90),
+            f"{format_number(count)} of {format_number(kept.rows)}",
+            Text(bar(count / max(kept.rows, 1), 24), style="cyan"),
+        )
+    table.add_row(
         Text("all together", style="bold"),
-        f"{number(kept.together)} of {number(kept.rows)}",
+        f"{format_number(kept.together)} of {format_number(kept.rows)}",
         Text(bar(kept.together / max(kept.rows, 1), 24), style="cyan"),
     )
-    console.print(made)
+    console.print(table)

@@ -1,5 +1,5 @@
-"""How asking goes, while it goes: for each model a bar, the rate, the time left, errors and the score so far. On standard error, and only
-where someone is looking.
+"""Progress bars of a run: for each model the rate, the time left, errors and the mean score so far. Printed to standard error, and only
+where that is a terminal.
 """
 
 import sys
@@ -10,15 +10,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from callmark.reporting.grade_view import share
+from callmark.reporting.numbers import format_score
 from callmark.reporting.safety import one_line
 from callmark.types import Prediction
 
-_NAME = 30
+_MAX_NAME = 30
 
 
-class Bars:
-    """A bar for each model."""
+class ProgressBars:
+    """One progress bar for each model."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -26,28 +26,28 @@ class Bars:
         self._scores: dict[str, tuple[int, float]] = {}
         self._errors: dict[str, int] = {}
 
-    def begin(self, label: str, *, done: int, total: int) -> None:
-        """A model is asked from now on; `done` answers were there before."""
-        self._tasks[label] = self._progress.add_task(one_line(label, _NAME), total=total, completed=done, said="")
+    def start(self, label: str, *, done: int, total: int) -> None:
+        """Show the bar of a model; `done` predictions exist already."""
+        self._tasks[label] = self._progress.add_task(one_line(label, _MAX_NAME), total=total, completed=done, status="")
 
-    def came(self, label: str, prediction: Prediction, score: float | None) -> None:
-        """Something came back; without a score it is an error."""
+    def advance(self, label: str, prediction: Prediction, score: float | None) -> None:
+        """Count a prediction; without a score it is an error."""
         if score is None:
             self._errors[label] = self._errors.get(label, 0) + 1
         else:
             count, total = self._scores.get(label, (0, 0.0))
             self._scores[label] = (count + 1, total + score)
-        self._progress.update(self._tasks[label], advance=1, said=self._said(label))
+        self._progress.update(self._tasks[label], advance=1, status=self._status(label))
 
-    def _said(self, label: str) -> str:
+    def _status(self, label: str) -> str:
         count, total = self._scores.get(label, (0, 0.0))
         errors = self._errors.get(label, 0)
-        parts = [f"score {share(total / count)}"] if count else []
+        parts = [f"score {format_score(total / count)}"] if count else []
         return " · ".join([*parts, *([f"{errors:,} errors"] if errors else [])])
 
 
 class _Rate(TextColumn):
-    """Answers a second since the asking began."""
+    """Predictions per second since the start."""
 
     def __init__(self) -> None:
         super().__init__("")
@@ -58,8 +58,8 @@ class _Rate(TextColumn):
 
 
 @contextmanager
-def watching() -> Iterator[Bars | None]:
-    """Bars to be told of what comes; None where nobody is looking."""
+def progress_bars() -> Iterator[ProgressBars | None]:
+    """Open progress bars; None where standard error is not a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -69,7 +69,7 @@ def watching() -> Iterator[Bars | None]:
         MofNCompleteColumn(),
         _Rate(),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[said]}"),
+        TextColumn("{task.fields[status]}"),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        yield Bars(progress)
+        yield ProgressBars(progress)

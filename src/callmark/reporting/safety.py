@@ -1,5 +1,5 @@
-"""Text from data made safe to show: control characters, escape sequences, bidirectional controls and lone surrogates are written
-out (`\\x1b`), so that no row can steer a terminal.
+"""Make text from data safe to print: control characters, escape sequences, bidirectional controls and lone surrogates are escaped
+(`\\x1b`), so that no row can control a terminal.
 """
 
 import re
@@ -7,19 +7,19 @@ import re
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]")
 
 
-def safe(text: str) -> str:
-    """The text with everything that could steer a terminal written out. Line breaks and tabs stay."""
+def escape_controls(text: str) -> str:
+    """Escape everything that could control a terminal. Line breaks and tabs stay."""
     return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text)
 
 
 def one_line(text: str, limit: int) -> str:
-    """The text on one line, safe, folded in the end with `…`."""
-    flat = " ".join(safe(text[: limit * 4]).split())
+    """Return the text escaped and on one line, cut with `…` where it is longer than `limit`."""
+    flat = " ".join(escape_controls(text[: limit * 4]).split())
     return flat if len(flat) <= limit and len(text) <= limit * 4 else flat[: limit - 1] + "…"
 
 
-def folded(text: str, limit: int | None) -> str:
-    """The text, safe, cut after `limit` characters with the number of those left out."""
+def fold_text(text: str, limit: int | None) -> str:
+    """Return the text escaped, cut after `limit` characters with the number of those left out; None keeps all of it."""
     if limit is None or len(text) <= limit:
-        return safe(text)
-    return f"{safe(text[:limit])}… (+{len(text) - limit:,} characters)"
+        return escape_controls(text)
+    return f"{escape_controls(text[:limit])}… (+{len(text) - limit:,} characters)"

@@ -1,7 +1,7 @@
-"""Replies that were paid for once, so that the same question is not asked twice: an SQLite file in the user's cache folder.
+"""The response cache: predictions that were paid for once, in an SQLite file in the user's cache folder.
 
-The key is everything that shapes the answer (the address and the request, how its text is read, the trial), so trials are distinct. Errors
-are never kept. `CALLMARK_CACHE` names another file. A file that is broken, full or not ours to write is gone without, and said once.
+The key is everything that shapes the prediction (the address and the request, how its text is parsed, the trial), so trials are distinct.
+Errors are never stored. `CALLMARK_CACHE` names another file. A file that is broken, full or not writable is not used any more.
 """
 
 import os
@@ -10,86 +10,80 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 
 from callmark.calls.strict import scrub
-from callmark.models.model import Reply
+from callmark.types import Prediction
 
-VARIABLE = "CALLMARK_CACHE"
-_VERSION = b"1"  # of how replies are read and kept
-_PATIENCE = 5.0  # seconds that another process may be writing
-
-
-class Kept(Struct, frozen=True):
-    """A reply, and how long it took when it was asked for."""
-
-    reply: Reply
-    seconds: float
-
+CACHE_VARIABLE = "CALLMARK_CACHE"
+_VERSION = b"2"  # of what a model's response is read into
+_LOCK_TIMEOUT = 5.0  # seconds that another process may be writing
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Kept).decode
+_decode = msgspec.json.Decoder(Prediction).decode
 
 
 class Cache:
-    """`problem` says why nothing more is remembered, if that is so."""
+    """Predictions by key. `problem` says why the cache is not used any more, if so; then nothing is found and nothing stored."""
 
     def __init__(self, path: str | None = None) -> None:
         self.problem = ""
-        self._file: sqlite3.Connection | None = None
-        found = Path(path or os.environ.get(VARIABLE) or _usual())
+        self._connection: sqlite3.Connection | None = None
+        file = Path(path or os.environ.get(CACHE_VARIABLE) or _default_path())
         try:
-            found.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._file = sqlite3.connect(found, timeout=_PATIENCE, isolation_level=None)
-            self._file.execute("pragma journal_mode = wal")
-            self._file.execute("pragma synchronous = normal")
-            self._file.execute("create table if not exists replies (key blob primary key, reply blob not null) without rowid")
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._connection = sqlite3.connect(file, timeout=_LOCK_TIMEOUT, isolation_level=None)
+            self._connection.execute("pragma journal_mode = wal")
+            self._connection.execute("pragma synchronous = normal")
+            self._connection.execute(
+                "create table if not exists predictions (key blob primary key, prediction blob not null) without rowid"
+            )
             with suppress(OSError):
-                found.chmod(0o600)
+                file.chmod(0o600)
         except (OSError, sqlite3.Error, ValueError) as error:
-            self._give_up(error, str(found))
-        self._path = str(found)
+            self._disable(error, str(file))
+        self._path = str(file)
 
-    def get(self, key: bytes) -> Kept | None:
-        """What was kept under a key."""
-        if self._file is None:
+    def get(self, key: bytes) -> Prediction | None:
+        """Return what is stored under a key, with the seconds that it took then; None where nothing is."""
+        if self._connection is None:
             return None
         try:
-            row = self._file.execute("select reply from replies where key = ?", (key,)).fetchone()
+            row = self._connection.execute("select prediction from predictions where key = ?", (key,)).fetchone()
             return _decode(row[0]) if row else None
         except (sqlite3.Error, msgspec.MsgspecError, TypeError, UnicodeDecodeError) as error:
-            self._give_up(error, self._path)
+            self._disable(error, self._path)
             return None
 
-    def put(self, key: bytes, kept: Kept) -> None:
-        """Keep a reply; the first of a key stays."""
-        if self._file is None:
+    def put(self, key: bytes, prediction: Prediction) -> None:
+        """Store a prediction; the first of a key stays."""
+        if self._connection is None:
             return
         try:
-            self._file.execute("insert or ignore into replies values (?, ?)", (key, _encode(kept)))
+            self._connection.execute("insert or ignore into predictions values (?, ?)", (key, _encode(prediction)))
         except (OverflowError, ValueError):
             return  # a number that only Python's own JSON writes
         except sqlite3.Error as error:
-            self._give_up(error, self._path)
+            self._disable(error, self._path)
 
     def close(self) -> None:
-        if self._file is not None:
-            with closing(self._file):
-                self._file = None
+        """Close the file; a second time changes nothing."""
+        if self._connection is not None:
+            with closing(self._connection):
+                self._connection = None
 
-    def _give_up(self, error: Exception, path: str) -> None:
+    def _disable(self, error: Exception, path: str) -> None:
         self.problem = f"answers are not remembered, {scrub(path)} cannot be used: {error}"
         self.close()
 
 
-def key_of(fingerprint: bytes, trial: int, parse: str | None) -> bytes:
-    """What a reply is kept under."""
+def cache_key(fingerprint: bytes, trial: int, parse: str | None) -> bytes:
+    """Return the key of a prediction: the fingerprint of its request, its trial, and the text format it is parsed by."""
     import xxhash
 
-    made = xxhash.xxh3_128(fingerprint)
-    made.update(b"\0" + _VERSION + f"\0{trial}\0{parse or ''}".encode())
-    return made.digest()
+    digest = xxhash.xxh3_128(fingerprint)
+    digest.update(b"\0" + _VERSION + f"\0{trial}\0{parse or ''}".encode())
+    return digest.digest()
 
 
-def _usual() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "callmark" / "replies.sqlite"
+def _default_path() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "callmark" / "predictions.sqlite"

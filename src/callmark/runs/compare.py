@@ -1,5 +1,5 @@
-"""Runs against the first of them, from their folders. Fewer than two, the same one twice, and runs of different cases, unless what is
-common is asked for, raise `BadInput`.
+"""Compare runs with the first of them. Fewer than two runs, the same run twice, and runs of different cases, unless their common cases are
+asked for, raise `BadInput`.
 """
 
 from collections.abc import Sequence
@@ -12,73 +12,74 @@ from callmark.errors import BadInput
 from callmark.runs.run import Run
 
 
-class Against(Struct, frozen=True):
-    """A run against another: what both are called, and what differs. `common` says that their datasets are not the same; `settings` are
-    those that they were graded by differently, and `unmatched` the metrics that only one of them has.
+class RunComparison(Struct, frozen=True):
+    """The comparison of two runs, by their labels. `common`: their datasets differ, so only cases whose ids both have are compared.
+
+    `differing_settings` are settings that both were not graded by alike, `unshared_metrics` the metrics that only one of them has.
     """
 
     first: str
     second: str
     common: bool
-    settings: list[str]
-    unmatched: list[str]
+    differing_settings: list[str]
+    unshared_metrics: list[str]
     comparison: Comparison
 
 
-def compare(*runs: str | PathLike[str] | Run, common: bool = False) -> list[Against]:
-    """Each run, a folder or a `Run`, against the first."""
-    return compared([run if isinstance(run, Run) else Run(run) for run in runs], common=common)
+def compare(*runs: str | PathLike[str] | Run, common: bool = False) -> list[RunComparison]:
+    """Return the comparison of each run, a folder or a `Run`, with the first."""
+    return compare_runs([run if isinstance(run, Run) else Run(run) for run in runs], common=common)
 
 
-def compared(runs: Sequence[Run], *, common: bool = False, called: Sequence[str] = ()) -> list[Against]:
-    """Each run against the first. With `common`, runs of different datasets are paired by the ids that they share. `called` are other names
-    for them than their own.
+def compare_runs(runs: Sequence[Run], *, common: bool = False, labels: Sequence[str] = ()) -> list[RunComparison]:
+    """Return the comparison of each run with the first. With `common`, runs of different datasets are paired by the ids that both have.
+    `labels` replace the runs' own.
     """
     if len(runs) < 2:
         raise BadInput(f"{'1 run' if runs else 'no run'} was given, two or more were expected")
     first = runs[0]
-    _refuse_twice(runs)
-    others = [run for run in runs[1:] if _other_cases(run, first)]
-    if others and not common:
+    _refuse_same_run(runs)
+    unlike = [run for run in runs[1:] if _has_other_cases(run, first)]
+    if unlike and not common:
         raise BadInput(
-            f"{first.folder} and {others[0].folder} are runs of different cases ({first.info.dataset.name}, {others[0].info.dataset.name})",
+            f"{first.folder} and {unlike[0].folder} are runs of different cases ({first.info.dataset.name}, {unlike[0].info.dataset.name})",
             "callmark compare --common compares the cases whose ids both have.",
         )
-    labels = called or _labels(runs)
-    found = compare_all(
-        [(label, run.grades()) for label, run in zip(labels, runs, strict=True)], headline=first.headline, counted=first.counted
-    )  # fmt: skip
+    labels = labels or _labels(runs)
+    grades = [(label, run.grades()) for label, run in zip(labels, runs, strict=True)]
+    comparisons = compare_all(grades, headline=first.headline, fault_evaluators=first.fault_evaluators)
     return [
-        Against(labels[0], label, _other_cases(run, first), _other_settings(first, run), _unmatched(first, run), comparison)
-        for (label, comparison), run in zip(found, runs[1:], strict=True)
+        RunComparison(
+            labels[0], label, _has_other_cases(run, first), _differing_settings(first, run), _unshared_metrics(first, run), comparison
+        )
+        for (label, comparison), run in zip(comparisons, runs[1:], strict=True)
     ]
 
 
-def _refuse_twice(runs: Sequence[Run]) -> None:
-    seen = set()
+def _refuse_same_run(runs: Sequence[Run]) -> None:
+    paths = set()
     for run in runs:
-        where = run.folder.path.resolve()
-        if where in seen:
+        path = run.folder.path.resolve()
+        if path in paths:
             raise BadInput(f"{run.folder} is given twice: a run does not differ from itself")
-        seen.add(where)
+        paths.add(path)
 
 
-def _other_cases(run: Run, first: Run) -> bool:
+def _has_other_cases(run: Run, first: Run) -> bool:
     return run.info.dataset.digest != first.info.dataset.digest
 
 
-def _other_settings(first: Run, run: Run) -> list[str]:
-    """Those that change what a number of both means; of the evaluators, what only one has is no such thing."""
-    one, other = first.info.settings, run.info.settings
-    return [name for name in one.__struct_fields__ if name != "evaluators" and getattr(one, name) != getattr(other, name)]
+def _differing_settings(first: Run, run: Run) -> list[str]:
+    """Return the settings that change what a number of both means; an evaluator that only one of them has does not."""
+    return [name for name in first.info.grading.differences(run.info.grading) if name != "evaluators"]
 
 
-def _unmatched(first: Run, run: Run) -> list[str]:
-    one, other = first.info.metrics, run.info.metrics
-    return [name for name in dict.fromkeys((*one, *other)) if name not in one or name not in other]
+def _unshared_metrics(first: Run, run: Run) -> list[str]:
+    ours, theirs = first.info.metrics, run.info.metrics
+    return [name for name in dict.fromkeys((*ours, *theirs)) if name not in ours or name not in theirs]
 
 
 def _labels(runs: Sequence[Run]) -> list[str]:
-    """What the runs are called: by their own names, or by their folders where two have the same name."""
-    names = [run.label for run in runs]
-    return names if len(set(names)) == len(names) else [str(run.folder) for run in runs]
+    """Return the runs' own labels, or their folders where two have the same label."""
+    labels = [run.label for run in runs]
+    return labels if len(set(labels)) == len(labels) else [str(run.folder) for run in runs]

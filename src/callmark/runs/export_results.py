@@ -1,9 +1,9 @@
-"""The grades of a run as a table for other programs: CSV, JSONL or Parquet, a row for each, as `Run.rows` gives them.
+"""Export the grades of a run as a table: CSV, JSONL or Parquet, one row for each grade, as `Run.rows` yields them.
 
 CSV and JSONL are written row by row, Parquet block by block, so memory stays flat. A run without grades gives a table without rows.
 
-A cell of CSV that a spreadsheet would take for a formula gets an apostrophe before it; control characters are written out (`\\x1b`).
-Numbers stay numbers. JSONL and Parquet hold every text as it is.
+In CSV, a text that a spreadsheet would take for a formula gets an apostrophe before it, and control characters are escaped (`\\x1b`);
+numbers stay numbers. JSONL and Parquet hold every text as it is.
 """
 
 import csv
@@ -17,38 +17,38 @@ from typing import Any, Literal
 
 import msgspec
 
-from callmark.errors import BadInput
+from callmark.errors import BadInput, StorageError
 from callmark.formats import write_lines
-from callmark.grading.grader import GradeRecord
-from callmark.runs.run import Run, result_row
+from callmark.grading.record import GradeRecord
+from callmark.runs.run import Run, grade_row
 
-Form = Literal["csv", "parquet", "jsonl"]
+TableFormat = Literal["csv", "parquet", "jsonl"]
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # some programs take the wide ones for the others
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # some programs treat the full-width ones alike
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-_WHOLE = frozenset({"trial", "message", "prompt_characters", "input_tokens", "output_tokens"})
-_FRACTIONS = frozenset({"seconds", "cost"})
+_INTEGER_COLUMNS = frozenset({"trial", "message", "prompt_characters", "input_tokens", "output_tokens"})
+_FLOAT_COLUMNS = frozenset({"seconds", "cost"})
 _BLOCK = 50_000  # rows of Parquet written at once
 
 
-def export_results(run: Run, form: Form, out: str) -> int:
-    """Write the table to a file, whole or not at all (`-` is standard output, of Parquet refused), and give back how many rows it has."""
-    if form == "parquet":
+def export_results(run: Run, table_format: TableFormat, out: str) -> int:
+    """Write the table to a file, whole or not at all, and return the number of rows. `-` is standard output, which Parquet refuses."""
+    if table_format == "parquet":
         return _write_parquet(run, out)
-    lines = csv_lines(run) if form == "csv" else map(msgspec.json.encode, run.rows())
-    return write_lines(out, lines) - (form == "csv")
+    lines = csv_lines(run) if table_format == "csv" else map(msgspec.json.encode, run.rows())
+    return write_lines(out, lines) - (table_format == "csv")
 
 
 def csv_lines(run: Run) -> Iterator[bytes]:
-    """The lines of a CSV file (RFC 4180) without their last LF, the header first."""
-    row = csv.writer(_Given()).writerow
-    yield row([_cell(name) for name in _columns(run)]).encode()[:-1]
-    for each in run.rows():
-        yield row([_cell(value) for value in each.values()]).encode()[:-1]
+    """Yield the lines of a CSV file (RFC 4180) without their last LF, the header first."""
+    format_row = csv.writer(_ReturningWriter()).writerow
+    yield format_row([_cell(name) for name in _columns(run)]).encode()[:-1]
+    for row in run.rows():
+        yield format_row([_cell(value) for value in row.values()]).encode()[:-1]
 
 
-class _Given:
-    """What `csv.writer` writes to: `writerow` then gives back the line."""
+class _ReturningWriter:
+    """A file for `csv.writer` that makes `writerow` return the line."""
 
     def write(self, text: str) -> str:
         return text
@@ -57,16 +57,16 @@ class _Given:
 def _cell(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    text = value if value.isprintable() else _CONTROL.sub(_written_out, value)
+    text = value if value.isprintable() else _CONTROL.sub(_escape, value)
     return f"'{text}" if value.startswith(_FORMULA) else text
 
 
-def _written_out(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape", "surrogatepass").decode()
+def _escape(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape", "surrogatepass").decode()
 
 
 def _columns(run: Run) -> tuple[str, ...]:
-    return tuple(result_row(GradeRecord(""), run.info.metrics))
+    return tuple(grade_row(GradeRecord(""), tuple(run.info.metrics)))
 
 
 def _write_parquet(run: Run, out: str) -> int:
@@ -82,26 +82,26 @@ def _write_parquet(run: Run, out: str) -> int:
         rows = write(str(partial), run)
         partial.replace(target)
     except OSError as error:
-        raise BadInput(f"{out} cannot be written: {error.strerror or error}") from None
+        raise StorageError(f"{out} cannot be written: {error.strerror or error}") from None
     finally:
         partial.unlink(missing_ok=True)
     return rows
 
 
 def _parquet_writer() -> Callable[[str, Run], int]:
-    for library, write in (("pyarrow.parquet", _with_pyarrow), ("polars", _with_polars)):
+    for library, write in (("pyarrow.parquet", _write_with_pyarrow), ("polars", _write_with_polars)):
         try:
-            found = import_module(library)
+            module = import_module(library)
         except ImportError:
             continue
-        return lambda path, run: write(found, path, run)
+        return lambda path, run: write(module, path, run)
     raise BadInput("Parquet needs pyarrow or polars, and neither is installed", "pip install pyarrow; or --to csv, --to jsonl.")
 
 
-def _with_pyarrow(parquet: Any, path: str, run: Run) -> int:
+def _write_with_pyarrow(parquet: Any, path: str, run: Run) -> int:
     pyarrow = import_module("pyarrow")
-    kinds = {int: pyarrow.int64(), float: pyarrow.float64(), str: pyarrow.string()}
-    schema = pyarrow.schema([(name, kinds[kind]) for name, kind in _kinds(run).items()])
+    types = {int: pyarrow.int64(), float: pyarrow.float64(), str: pyarrow.string()}
+    schema = pyarrow.schema([(name, types[kind]) for name, kind in _column_types(run).items()])
     count = 0
     with parquet.ParquetWriter(path, schema) as writer:
         for block in _blocks(run.rows()):
@@ -110,20 +110,20 @@ def _with_pyarrow(parquet: Any, path: str, run: Run) -> int:
     return count
 
 
-def _with_polars(polars: Any, path: str, run: Run) -> int:
-    kinds = {int: polars.Int64, float: polars.Float64, str: polars.String}
-    frame = polars.DataFrame(run.rows(), schema={name: kinds[kind] for name, kind in _kinds(run).items()})
+def _write_with_polars(polars: Any, path: str, run: Run) -> int:
+    types = {int: polars.Int64, float: polars.Float64, str: polars.String}
+    frame = polars.DataFrame(run.rows(), schema={name: types[kind] for name, kind in _column_types(run).items()})
     frame.write_parquet(path)
     return int(frame.height)
 
 
-def _kinds(run: Run) -> dict[str, type]:
-    """What each column holds: said beforehand, as one that is empty could be anything."""
-    fractions = _FRACTIONS.union(run.info.metrics)
-    return {name: int if name in _WHOLE else float if name in fractions else str for name in _columns(run)}
+def _column_types(run: Run) -> dict[str, type]:
+    """Return the type of each column: it cannot be inferred from an empty one."""
+    floats = _FLOAT_COLUMNS.union(run.info.metrics)
+    return {name: int if name in _INTEGER_COLUMNS else float if name in floats else str for name in _columns(run)}
 
 
 def _blocks(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    left = iter(rows)
-    while block := list(islice(left, _BLOCK)):
+    remaining = iter(rows)
+    while block := list(islice(remaining, _BLOCK)):
         yield block

@@ -1,7 +1,7 @@
-"""What came back, written down as it comes: a line is written whole before its answer counts as done.
+"""`predictions.jsonl` of a model that is run: a line is complete before its prediction counts as done.
 
 Killing the process at any moment loses at most what was in flight. A last line that was cut off is removed when the file is opened again,
-and a second process on the same file is refused. A line in the middle that cannot be read raises `BadInput`, and so does a full disk.
+and a second process on the same file is refused. A line in the middle that cannot be read raises `BadInput`; a full disk `StorageError`.
 """
 
 import os
@@ -12,34 +12,37 @@ from typing import Any, Self
 from msgspec import structs
 
 from callmark.calls.strict import dump, scrub
-from callmark.errors import BadInput
+from callmark.errors import BadInput, StorageError
+from callmark.formats.prediction_lines import encode_prediction
 from callmark.formats.predictions import Predictions, read_prediction
-from callmark.runs.prediction_file import packed
 from callmark.types import Call, Prediction
 
-_PIECE = 1 << 16  # bytes looked at in one go for the end of the last line
+_PIECE = 1 << 16  # bytes read at a time in search of the last line's start
 
 
 class Journal:
-    """A file of predictions that is appended to by one process at a time. Every line goes through `hide`, which takes keys out of it."""
+    """A file of predictions that one process at a time appends to. `hide` takes keys out of every line.
+
+    `repaired`: a line that was cut off has been removed.
+    """
 
     def __init__(self, path: str, *, hide: Callable[[bytes], bytes] = bytes) -> None:
         self.path = path
         self._hide = hide
-        self.healed = False  # whether a line that was cut off has been removed
+        self.repaired = False
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         except OSError as error:
-            raise BadInput(f"{scrub(path)} cannot be written: {error.strerror}") from None
+            raise StorageError(f"{scrub(path)} cannot be written: {error.strerror}") from None
         try:
             _lock(self._file, path)
-            self._heal()
+            self._repair()
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
-        """Let others have it; a second time changes nothing."""
+        """Close and unlock the file; a second time changes nothing."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
@@ -51,67 +54,67 @@ class Journal:
         self.close()
 
     def __iter__(self) -> Iterator[Prediction]:
-        """What has been written so far, in that order."""
+        """Yield the predictions that were recorded so far, in that order."""
         if os.fstat(self._file).st_size:
             for _, row in Predictions(self.path):
                 yield row.prediction
 
     def add(self, prediction: Prediction) -> None:
-        """Write a prediction down."""
-        line = packed(prediction)
+        """Record a prediction."""
+        line = encode_prediction(prediction)
         if self._hide(line) != line:
-            line = packed(_without_keys(prediction, lambda text: self._hide(scrub(text).encode()).decode()))
+            line = encode_prediction(_redact(prediction, lambda text: self._hide(scrub(text).encode()).decode()))
         rest = memoryview(line + b"\n")
         try:
             while rest:
                 rest = rest[os.write(self._file, rest) :]
         except OSError as error:
-            raise BadInput(f"{scrub(self.path)} cannot be written: {error.strerror}", "What was written before is kept.") from None
+            raise StorageError(f"{scrub(self.path)} cannot be written: {error.strerror}", "What was written before is kept.") from None
 
-    def _heal(self) -> None:
-        """Remove a last line that has no end, unless it is whole but for that."""
+    def _repair(self) -> None:
+        """Remove a last line without an end, unless only its end is missing."""
         size = os.fstat(self._file).st_size
         if not size or os.pread(self._file, 1, size - 1) == b"\n":
             return
-        begin = _begin_of_last_line(self._file, size)
+        begin = _last_line_start(self._file, size)
         try:
             read_prediction(os.pread(self._file, size - begin, begin))
         except BadInput:
-            self.healed = True
+            self.repaired = True
             os.ftruncate(self._file, begin)
         else:
             os.write(self._file, b"\n")
 
 
-def _without_keys(prediction: Prediction, hide: Callable[[str], str]) -> Prediction:
-    """The prediction without keys in what was said; its case and its counts stay, and a number in which one stands becomes text."""
+def _redact(prediction: Prediction, hide: Callable[[str], str]) -> Prediction:
+    """Return the prediction without keys in its texts; its case and its counts stay, and a number that contains a key becomes text."""
 
-    def hidden(value: Any) -> Any:
+    def redact(value: Any) -> Any:
         match value:
             case str():
                 return hide(value)
             case dict():
-                return {hide(key): hidden(item) for key, item in value.items()}
+                return {hide(key): redact(item) for key, item in value.items()}
             case list():
-                return [hidden(item) for item in value]
+                return [redact(item) for item in value]
             case int() | float() if not isinstance(value, bool) and hide(dump(value)) != dump(value):
                 return hide(dump(value))
         return value
 
-    def calls(made: tuple[Call, ...]) -> tuple[Call, ...]:
+    def redact_calls(calls: tuple[Call, ...]) -> tuple[Call, ...]:
         return tuple(
             structs.replace(
-                call, name=hide(call.name), arguments=hidden(call.arguments), id=call.id and hide(call.id), text=hide(call.text)
+                call, name=hide(call.name), arguments=redact(call.arguments), id=call.id and hide(call.id), text=hide(call.text)
             )
-            for call in made
+            for call in calls
         )  # fmt: skip
 
-    said = {name: hide(getattr(prediction, name)) for name in ("text", "thinking", "error", "finish", "ending")}
+    texts = {name: hide(getattr(prediction, name)) for name in ("text", "thinking", "error", "finish", "ending")}
     transcript = tuple(
         structs.replace(
             message,
             text=hide(message.text),
-            calls=calls(message.calls),
+            calls=redact_calls(message.calls),
             tool_call_id=message.tool_call_id and hide(message.tool_call_id),
             name=message.name and hide(message.name),
         )
@@ -119,17 +122,17 @@ def _without_keys(prediction: Prediction, hide: Callable[[str], str]) -> Predict
     )
     states = prediction.states and structs.replace(
         prediction.states,
-        reached=hidden(prediction.states.reached),
-        expected=hidden(prediction.states.expected),
+        reached=redact(prediction.states.reached),
+        expected=redact(prediction.states.expected),
         new_reached=tuple(map(hide, prediction.states.new_reached)),
         new_expected=tuple(map(hide, prediction.states.new_expected)),
         unknown=hide(prediction.states.unknown),
     )
-    return structs.replace(prediction, calls=calls(prediction.calls), transcript=transcript, states=states, **said)
+    return structs.replace(prediction, calls=redact_calls(prediction.calls), transcript=transcript, states=states, **texts)
 
 
 def is_open(path: str) -> bool:
-    """Whether another process is writing this file."""
+    """Return whether another process is writing this file."""
     if not os.path.exists(path):
         return False
     try:
@@ -146,22 +149,22 @@ def is_open(path: str) -> bool:
 
 
 def _lock(file: int, path: str) -> None:
-    """Take the file for this process; the lock goes with the process, however it ends."""
+    """Lock the file for this process; the lock ends with the process, however that ends."""
     import fcntl
 
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not os.path.exists(path) or not os.path.samestat(os.fstat(file), os.stat(path)):
-            raise BlockingIOError  # whoever had it has just removed it
+            raise BlockingIOError  # the process that had it has just removed it
     except BlockingIOError:
         raise BadInput(
             f"another process is running into {scrub(os.path.dirname(path))}", "Wait for it, or choose another --name for a run of its own."
         ) from None
-    except OSError:  # a file system that knows no locks
+    except OSError:  # a file system without locks
         pass
 
 
-def _begin_of_last_line(file: int, size: int) -> int:
+def _last_line_start(file: int, size: int) -> int:
     end = size
     while end:
         begin = max(end - _PIECE, 0)

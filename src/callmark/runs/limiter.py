@@ -1,6 +1,7 @@
-"""How fast to ask: so many questions at a time, so many a minute, and less when the other side says that it is too much.
+"""Limit how fast requests are sent: so many at a time, so many a minute, and fewer when the server answers that it is overloaded.
 
-Of a crowd that is turned away together only the first halves the number; each answer afterwards raises it a little, back to where it began.
+Of requests that are refused together only the first halves the concurrency; each success afterwards raises it a little, up to where it
+began.
 """
 
 import asyncio
@@ -8,35 +9,35 @@ import random
 from collections import deque
 from typing import NamedTuple
 
-FIRST_WAIT = 0.5  # seconds before the second try
-LONGEST_WAIT = 30.0
-MOST_PATIENT = 300.0  # seconds that the other side may ask to wait
-_TURNS_BACK = 20  # rounds of answers after which a large number is what it was
+FIRST_BACKOFF = 0.5  # seconds before the second attempt
+MAX_BACKOFF = 30.0
+MAX_RETRY_AFTER = 300.0  # seconds that a server may ask to wait
+_RECOVERY_ROUNDS = 20  # rounds of successes after which a large concurrency is what it was
 
 
-class Turn(NamedTuple):
-    """When a question was asked."""
+class Slot(NamedTuple):
+    """Permission to send one request, and when it was given."""
 
-    began: float
+    start: float
 
 
 class RateLimiter:
-    """Turns to ask, taken before each try and given back after it."""
+    """Slots for requests, acquired before each attempt and released after it. `allowed` is the current concurrency."""
 
-    def __init__(self, at_once: int, rpm: float | None = None) -> None:
-        self.at_once = at_once
-        self.allowed = float(at_once)
-        self._asking = 0
+    def __init__(self, concurrency: int, rpm: float | None = None) -> None:
+        self.concurrency = concurrency
+        self.allowed = float(concurrency)
+        self._in_flight = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._spacing = 60 / rpm if rpm else 0.0
-        self._next = 0.0  # when the next question may be asked, at so many a minute
+        self._interval = 60 / rpm if rpm else 0.0
+        self._next_start = 0.0  # when the next request may be sent, at so many a minute
         self._paused_until = 0.0
-        self._slowed = 0.0  # when the number was last made smaller
+        self._lowered_at = 0.0  # when the concurrency was last lowered
 
-    async def take(self) -> Turn:
-        """Wait for a turn."""
+    async def acquire(self) -> Slot:
+        """Wait for a slot."""
         loop = asyncio.get_running_loop()
-        while self._asking >= max(1, int(self.allowed)):
+        while self._in_flight >= max(1, int(self.allowed)):
             waiter: asyncio.Future[None] = loop.create_future()
             self._waiting.append(waiter)
             try:
@@ -44,43 +45,43 @@ class RateLimiter:
             except asyncio.CancelledError:
                 self._wake()
                 raise
-        self._asking += 1
+        self._in_flight += 1
         try:
-            if self._spacing:
+            if self._interval:
                 now = loop.time()
-                own = max(self._next, now)
-                self._next = own + self._spacing
-                await asyncio.sleep(own - now)
-            while (wait := self._paused_until - loop.time()) > 0:
-                await asyncio.sleep(wait)
+                start = max(self._next_start, now)
+                self._next_start = start + self._interval
+                await asyncio.sleep(start - now)
+            while (pause := self._paused_until - loop.time()) > 0:
+                await asyncio.sleep(pause)
         except asyncio.CancelledError:
-            self._give_back()
+            self._release()
             raise
-        return Turn(loop.time())
+        return Slot(loop.time())
 
-    def answered(self, turn: Turn) -> None:
-        """Give a turn back; the other side keeps up."""
-        if self.allowed < self.at_once:
-            self.allowed = min(self.at_once, self.allowed + max(1.0, self.at_once / _TURNS_BACK) / self.allowed)
-        self._give_back()
+    def release(self, slot: Slot) -> None:
+        """Release a slot after a success: the server keeps up."""
+        if self.allowed < self.concurrency:
+            self.allowed = min(self.concurrency, self.allowed + max(1.0, self.concurrency / _RECOVERY_ROUNDS) / self.allowed)
+        self._release()
 
-    def failed(self, turn: Turn, *, crowded: bool = False, wait: float | None = None) -> None:
-        """Give a turn back; if the other side was `crowded`, ask less at a time, and nothing for as long as it said."""
+    def release_failed(self, slot: Slot, *, rate_limited: bool = False, retry_after: float | None = None) -> None:
+        """Release a slot after a failure. If the server was overloaded, lower the concurrency, and pause for as long as it asked."""
         now = asyncio.get_running_loop().time()
-        if crowded:
-            if turn.began >= self._slowed:
+        if rate_limited:
+            if slot.start >= self._lowered_at:
                 self.allowed = max(1.0, self.allowed / 2)
-                self._slowed = now
-            if wait and wait <= MOST_PATIENT:  # for longer nobody waits
-                self._paused_until = max(self._paused_until, now + wait)
-        self._give_back()
+                self._lowered_at = now
+            if retry_after and retry_after <= MAX_RETRY_AFTER:  # longer is not waited for
+                self._paused_until = max(self._paused_until, now + retry_after)
+        self._release()
 
-    def _give_back(self) -> None:
-        self._asking -= 1
+    def _release(self) -> None:
+        self._in_flight -= 1
         self._wake()
 
     def _wake(self) -> None:
-        free = max(1, int(self.allowed)) - self._asking
+        free = max(1, int(self.allowed)) - self._in_flight
         while self._waiting and free > 0:
             waiter = self._waiting.popleft()
             if not waiter.done():
@@ -89,5 +90,7 @@ class RateLimiter:
 
 
 def backoff(attempt: int) -> float:
-    """Seconds before another try, the `attempt`-th having failed: doubled each time, and spread, so that a crowd does not return as one."""
-    return min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (attempt - 1)) * random.uniform(0.5, 1.0)
+    """Return the seconds to wait after the `attempt`-th attempt failed: doubled each time, and randomized, so that requests that failed
+    together do not return together.
+    """
+    return min(MAX_BACKOFF, FIRST_BACKOFF * 2.0 ** (attempt - 1)) * random.uniform(0.5, 1.0)

@@ -1,112 +1,271 @@
-"""The cases that models are asked about: a file, or what comes through a pipe, of which each run keeps a copy.
+"""The cases of a file: opened once, its format detected once, and read as often as a command needs them.
 
-All of them are read before anything is asked: ids of their own, something to ask, of the kind that is wanted; else `BadInput` is raised.
-What a run has of a pipe is not written over when it goes on: it has to be the same again.
+Rows that are conversations are cut into decision points. Where each row is a recorded trial, the first row of an id is the case; a later
+row that asks for something else raises `BadInput`. So does a file with conversations and cases in it.
 """
 
-import filecmp
-import os
-import shutil
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Literal
+from collections.abc import Callable, Iterator, Mapping
+from itertools import takewhile
+from typing import Literal, NamedTuple, Self
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from callmark.calls.strict import scrub
+from callmark.data.expand import decision_points, named
 from callmark.errors import BadInput
-from callmark.formats.dataset import digest_of
-from callmark.grading.evaluator import Settings
-from callmark.runs.store import CASES, TOOLS, DatasetInfo, RunFolder, is_run
-from callmark.runs.grade_run import GradeOptions, kept
-from callmark.runs.grading import GradingJob, survey
+from callmark.formats import BadRow, Dataset, load_tools
+from callmark.formats.dataset import BLOCK
+from callmark.formats.format import Format, ReadContext
+from callmark.formats.shared_file import SharedFile
+from callmark.types import Case, Conversation, Place
+
+CaseKind = Literal["decision points", "scenarios"]
+RowKind = Literal["conversations", "decision points", "scenarios"]
+
+_NO_ROWS = (1 << 60, 1 << 61)  # a part of a file that no row is in
+
+_MAX_HELD = 8 << 20  # bytes of a file whose cases are held in memory once they were read
 
 
-class Cases(Struct, frozen=True):
-    """Which cases to ask about: a file, how it is read, the first so many of them, each so many times; `scenarios` or decision points.
+class Survey(NamedTuple):
+    """The number of cases of a file, its digest, and the number of rows that were repaired."""
 
-    `tools` is a file of tools for rows that have none; or `tools_text` is what would stand in it, and each run keeps a copy.
+    cases: int
+    digest: str
+    repaired_rows: int
+
+
+class PlacedCase(Struct, frozen=True, gc=False):
+    """A case, its index among the cases of its file, the block of rows that it belongs to, and the conversation it was cut from, if any."""
+
+    block: int
+    index: int
+    case: Case
+    conversation: Conversation | None = None
+
+
+class CaseSource:
+    """One file of cases. `tools` is a file of tools for rows that have none; `limit` is the number of cases to read, from the first on.
+
+    `name` is the name of the file in messages, where that is not its path. With `skip_bad`, rows that cannot be read are passed over.
+    `row_kind` says what its rows are; where it is not given, the first row that can be read decides, and a file without one raises
+    `BadInput`.
     """
 
-    path: str
-    dialect: str | None = None
-    tools: str | None = None
-    limit: int | None = None
-    trials: int = 1
-    scenarios: bool = False
-    tools_text: bytes = b""
+    def __init__(
+        self,
+        path: str,
+        *,
+        format_name: str | None = None,
+        tools: str | None = None,
+        skip_bad: bool = False,
+        name: str | None = None,
+        limit: int | None = None,
+        row_kind: RowKind | None = None,
+    ) -> None:
+        self.path = path
+        self.name = name or scrub(path)
+        self.limit = limit
+        self.skip_bad = skip_bad
+        self._given_name = name
+        self._tools = tools
+        self._side_tools = load_tools(tools).default_tools if tools else None
+        self._held: _Held | None = None
+        self._file = SharedFile(path, self.name)
+        try:
+            with self._open(format_name) as dataset:
+                self.format: Format = dataset.format
+                self.row_kind: RowKind = row_kind or _kind_of(next(iter(dataset)))
+                self._is_small = dataset.rows is not None and dataset.rows.compression is None and dataset.rows.size <= _MAX_HELD
+        except BaseException:
+            self._file.close()
+            raise
 
+    @property
+    def expanded(self) -> bool:
+        """Whether its rows are conversations, which are cut into decision points."""
+        return self.row_kind == "conversations"
 
-def read_cases(cases: Cases, folders: Sequence[RunFolder], grading: Settings, how: GradeOptions) -> tuple[GradingJob, DatasetInfo, bool, int]:
-    """What there is to ask, what is known of its file, whether it is cut into decision points, and how many there are."""
-    first = folders[0]
-    if (cases.path, cases.tools).count("-") > 1:
-        raise BadInput("standard input can be read once, it stands there twice")
-    file = _kept(cases.path, first, CASES)
-    tools = _kept(cases.tools, first, TOOLS) if cases.tools else None
-    for folder in folders[1:]:
-        if file != cases.path:
-            _copy(file, folder, CASES)
-        if tools != cases.tools and tools:
-            _copy(tools, folder, TOOLS)
-    if cases.tools_text:
-        tools = first.file(TOOLS)
-        for folder in folders:
-            _write(cases.tools_text, folder, TOOLS)
-    called = "standard input" if file != cases.path else None
-    work = GradingJob(file, grading, {}, False, cases.dialect, tools, how.on_bad is not None, called, cases.limit)
-    ended, seen = survey(work, on_bad=how.on_bad)
-    name = called or scrub(cases.path)
-    if ended.scenarios and not cases.scenarios:
-        raise BadInput(f"{name} holds scenarios: a user has to be simulated for them", "callmark simulate does so.")
-    if cases.scenarios and not ended.scenarios:
-        found = "conversations" if ended.cut else "decision points"
-        raise BadInput(f"{name} holds {found}, scenarios were expected", "callmark run asks at decision points.")
-    if not seen:
-        raise BadInput(f"{name} has no call in it: there is nothing to ask")
-    what: Literal["decision points", "scenarios"] = "scenarios" if ended.scenarios else "decision points"
-    dataset = DatasetInfo(name, "", ended.digest, ended.dialect, what, ended.cut, mended=ended.mended, limit=cases.limit)
-    if tools:
-        dataset = structs.replace(dataset, tools=first.from_here(tools), tools_digest=digest_of(tools))
-    return work, dataset, ended.cut, len(seen)
+    @property
+    def case_kind(self) -> CaseKind:
+        return "scenarios" if self.row_kind == "scenarios" else "decision points"
 
+    def read(self, *, on_bad: Callable[[BadRow], None] | None = None, part: tuple[int, int] = (0, 1), digest: bool = False) -> "CaseReader":
+        """Return one pass over the cases. Rows that cannot be read go to `on_bad`, without `skip_bad` they raise `BadInput`."""
+        return CaseReader(self, on_bad or _ignore, part, digest=digest)
 
-def _kept(path: str, folder: RunFolder, name: str) -> str:
-    """`kept`, but what a run has of a pipe is not written over: its answers belong to it."""
-    copy = folder.file(name)
-    if not is_run(str(folder.path)) or not os.path.exists(copy):
-        return kept(path, copy)
-    again = kept(path, f"{copy}.partial-again")
-    if again == path:
-        return path
-    try:
-        _refuse_other(again, copy, folder)
-    finally:
-        os.unlink(again)
-    return copy
+    def survey(self, *, on_bad: Callable[[BadRow], None] | None = None, check: Callable[[Case], None] | None = None) -> "Survey":
+        """Read all cases once, before anything is sent: count them, and refuse two of one id, or one that `check` raises for.
 
+        The cases of a small file are held in memory: later passes neither read the file nor report rows that cannot be read.
+        """
+        reader = self.read(on_bad=on_bad, digest=True)
+        cases: list[PlacedCase] = []
+        places: dict[str, Place | None] = {}
+        for placed in reader:
+            case = placed.case
+            refuse_repeated(case.id, case.place, places)
+            places[case.id] = case.place
+            if check is not None:
+                check(case)
+            if self._is_small:
+                cases.append(placed)
+        totals = reader.totals
+        if self._is_small:
+            self._held = _Held(cases, totals)
+        return Survey(len(places), totals.digest, totals.repaired_rows)
 
-def _write(text: bytes, folder: RunFolder, name: str) -> None:
-    path = Path(folder.file(name))
-    if is_run(str(folder.path)) and path.exists():
-        if path.read_bytes() != text:
-            raise BadInput(
-                f"the tools have changed since {folder} was begun: the answers would not belong together", "Choose another --name."
-            )
-    else:
-        path.write_bytes(text)
+    def digest(self) -> str:
+        """Return the digest of the file; no row is decoded."""
+        with self._open(self.format.name, part=_NO_ROWS, digest=True) as dataset:
+            for _ in dataset:
+                pass
+            return dataset.digest()
 
+    def __enter__(self) -> Self:
+        return self
 
-def _copy(file: str, folder: RunFolder, name: str) -> None:
-    copy = folder.file(name)
-    if is_run(str(folder.path)) and os.path.exists(copy):
-        _refuse_other(file, copy, folder)
-    else:
-        shutil.copyfile(file, copy)
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
+    def close(self) -> None:
+        """Close the file; a second time changes nothing."""
+        self._file.close()
 
-def _refuse_other(file: str, copy: str, folder: RunFolder) -> None:
-    if not filecmp.cmp(file, copy, shallow=False):
-        raise BadInput(
-            f"standard input has changed since {folder} was begun: the answers would not belong together", "Choose another --name."
+    def __reduce__(self) -> tuple[object, ...]:
+        """Open the file again in a process that does not inherit it."""
+        options = (self.path, self.format.name, self._tools, self.skip_bad, self._given_name, self.limit, self.row_kind)
+        return _reopen, options
+
+    def _open(
+        self,
+        format_name: str | None,
+        on_bad: Callable[[BadRow], None] | None = None,
+        part: tuple[int, int] = (0, 1),
+        *,
+        digest: bool = False,
+    ) -> Dataset:
+        context = ReadContext(raw_tools=self._side_tools[0], tools=self._side_tools[1]) if self._side_tools else None
+        handler = (on_bad or _ignore) if self.skip_bad else None
+        return Dataset(
+            self.path,
+            format_name=format_name,
+            context=context,
+            on_bad=handler,
+            part=part,
+            digest=digest,
+            name=self._given_name,
+            file=self._file,
         )
+
+
+class CaseReader:
+    """One pass over the cases of a source. `part` `(k, n)` yields those of the k-th of every n blocks of rows, so that n readers share a
+    file. Rows beyond the limit are read too, as they belong to the digest; `first_cases` leaves them unread.
+    """
+
+    def __init__(self, source: CaseSource, on_bad: Callable[[BadRow], None], part: tuple[int, int], *, digest: bool) -> None:
+        self._source = source
+        self._part = part
+        # All rows are read where what a case is depends on those before it: the name of a conversation, the first row of a recorded case.
+        shared = (0, 1) if source.expanded or source.format.recorded else part
+        self._dataset = source._open(source.format.name, on_bad, shared, digest=digest)
+
+    def __iter__(self) -> Iterator[PlacedCase]:
+        limit = self._source.limit
+        return self._read() if limit is None else (placed for placed in self._read() if placed.index < limit)
+
+    def first_cases(self) -> Iterator[PlacedCase]:
+        """Yield the cases up to the limit, and end there."""
+        limit = self._source.limit
+        return self._read() if limit is None else takewhile(lambda placed: placed.index < limit, self._read())
+
+    @property
+    def block(self) -> int:
+        """The block of the row that was read last."""
+        return self._dataset.ordinal // BLOCK
+
+    @property
+    def totals(self) -> "ReadTotals":
+        """What was learned of the file, once it was read to its end."""
+        held = self._source._held
+        return ReadTotals(self._dataset.digest(), self._dataset.mended) if held is None else held.totals
+
+    def close(self) -> None:
+        """End the pass early."""
+        self._dataset.__exit__()
+
+    def _read(self) -> Iterator[PlacedCase]:
+        own, parts = self._part
+        if self._source._held is not None:
+            return (placed for placed in self._source._held.cases if placed.block % parts == own)
+        if self._source.expanded:
+            return self._cut()
+        return self._first_of_each() if self._source.format.recorded else self._cases()
+
+    def _cases(self) -> Iterator[PlacedCase]:
+        for row in self._dataset:
+            if not isinstance(row, Case):
+                raise BadInput(f"{row.place}: the row is a conversation with nothing expected, among cases that have it")
+            yield PlacedCase(self.block, self._dataset.ordinal, row)
+
+    def _first_of_each(self) -> Iterator[PlacedCase]:
+        """Yield the cases of which each row is a trial, in the order of their first rows."""
+        own, parts = self._part
+        seen: dict[str, Case] = {}
+        for placed in self._cases():
+            case = placed.case
+            first = seen.setdefault(case.id, case)
+            if first is case:
+                if placed.block % parts == own:
+                    yield PlacedCase(placed.block, len(seen) - 1, case)
+            elif (case.instructions, case.expected) != (first.instructions, first.expected):
+                refuse_repeated(case.id, case.place, {first.id: first.place})
+
+    def _cut(self) -> Iterator[PlacedCase]:
+        """Yield the decision points of the conversations."""
+        own, parts = self._part
+        earlier = 0
+        for row, name in named(self._dataset):
+            block = self.block
+            if block % parts == own:
+                for index, case in enumerate(decision_points(row, name=name), earlier):
+                    yield PlacedCase(block, index, case, row)
+            earlier += len(row.calls)
+
+
+class ReadTotals(NamedTuple):
+    """What one pass learned of a file: its digest, empty where it was not asked for, and the number of rows that were repaired."""
+
+    digest: str
+    repaired_rows: int
+
+
+class _Held(NamedTuple):
+    cases: list[PlacedCase]
+    totals: ReadTotals
+
+
+def refuse_repeated(case: str, place: Place | None, seen: Mapping[str, Place | None]) -> None:
+    """Refuse a case whose id was there before."""
+    if case in seen:
+        raise BadInput(
+            f"{place}: the id {case[:80]!r} stands for two cases, the first is in {seen[case]}",
+            "Give each case an id of its own, so that a prediction is for one of them.",
+        )
+
+
+def _kind_of(first: Conversation) -> RowKind:
+    if not isinstance(first, Case):
+        return "conversations"
+    return "scenarios" if first.is_scenario else "decision points"
+
+
+def _reopen(
+    path: str, format_name: str, tools: str | None, skip_bad: bool, name: str | None, limit: int | None, row_kind: RowKind
+) -> CaseSource:
+    return CaseSource(path, format_name=format_name, tools=tools, skip_bad=skip_bad, name=name, limit=limit, row_kind=row_kind)
+
+
+def _ignore(row: BadRow) -> None:
+    """Pass over a row that somebody else reports."""

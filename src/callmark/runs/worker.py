@@ -1,53 +1,55 @@
-"""ModelWorker a model every question: so many at a time, again where that may help, each answer handed over as it comes.
+"""Get a prediction for every request: many at a time, again where another attempt may help, each recorded as it comes.
 
-What is not the model's doing becomes a prediction with an `error` after the last try. Where nothing was ever answered and three errors say
-that no other question will fare better, no more are asked. A budget that is used up ends the asking; what is in flight is waited for,
-as it has to be paid for anyway. Cancelling stops at once, and loses what is in flight.
+What is not the model's doing becomes a prediction with an `error` after the last attempt. Where there has been no prediction yet and three
+errors say that no other request will fare better, no more are sent. A budget that is used up ends the run; requests in flight are waited
+for, as they have to be paid for anyway. Cancelling stops at once, and loses what is in flight.
 """
 
 import asyncio
 from collections.abc import Callable, Iterator
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from callmark.models.model import Model, ModelSettings, ModelError, Price, Question, Reply
-from callmark.runs.cache import Cache, Kept, key_of
-from callmark.runs.limiter import MOST_PATIENT, RateLimiter, backoff
-from callmark.types import Prediction, Usage
+from callmark.models.model import Model, ModelError, ModelFailure, ModelSettings, Price
+from callmark.runs.cache import Cache, cache_key
+from callmark.runs.limiter import MAX_RETRY_AFTER, RateLimiter, backoff
+from callmark.types import Case, Prediction, Usage
 
 _MILLION = 1_000_000
-_FEW = 2  # tries again where nobody has answered yet, and perhaps nobody is there
-_ENOUGH = 3  # such questions, with not one answer, that end the asking: one alone may be refused for what it asks
-_TURNS = 64  # replies without waiting after which others get a chance to run
+_FIRST_RETRIES = 2  # at most, before the first prediction: perhaps nobody is listening
+_FATAL_ERRORS = 3  # without a single prediction, that end the run: one request alone may be refused for its content
+_YIELD_EVERY = 64  # predictions without waiting after which other tasks may run
 
-Record = Callable[[Question, Prediction], None]
+Record = Callable[[Case, Prediction], None]
+Request = tuple[Case, int]  # a case and a trial
 
 
 class Budget(Struct):
-    """What may be spent, and what has been; shared by all models of a run."""
+    """Limits of cost and tokens, and what has been used of them; shared by all models of a run."""
 
-    most_cost: float | None = None
-    most_tokens: int | None = None
+    max_cost: float | None = None
+    max_tokens: int | None = None
     cost: float = 0.0
     tokens: int = 0
 
     def add(self, usage: Usage | None) -> None:
+        """Count the usage of a prediction; None counts as nothing."""
         if usage is not None:
             self.cost += usage.cost or 0.0
             self.tokens += usage.input_tokens + usage.output_tokens
 
     @property
-    def reached(self) -> str:
+    def exhausted(self) -> str:
         """Which limit was reached, in words; empty while there is something left."""
-        if self.most_cost is not None and self.cost >= self.most_cost:
-            return f"--max-cost {self.most_cost:g} was reached"
-        if self.most_tokens is not None and self.tokens >= self.most_tokens:
-            return f"--max-tokens-total {self.most_tokens:,} was reached"
+        if self.max_cost is not None and self.cost >= self.max_cost:
+            return f"--max-cost {self.max_cost:g} was reached"
+        if self.max_tokens is not None and self.tokens >= self.max_tokens:
+            return f"--max-tokens-total {self.max_tokens:,} was reached"
         return ""
 
 
 class ModelWorker:
-    """One model, and what has come of asking it so far. `stopped` says why not everything was asked, if that is so."""
+    """Sends the requests of one model. `stop_reason` says why not every request was sent, if so; `fatal`: because none can succeed."""
 
     def __init__(
         self,
@@ -59,129 +61,132 @@ class ModelWorker:
         budget: Budget | None = None,
         hide: Callable[[str], str] = str,
     ) -> None:
-        """`record` is handed each prediction; `hide` takes keys out of what is said of errors."""
+        """`record` gets each prediction; `hide` takes keys out of error messages."""
         self.model = model
         self.settings = settings
-        self.stopped = ""
-        self.hopeless = False
-        self._in_vain = 0  # questions that ended in an error which says that no other will fare better
-        self.answers = self.errors = self.remembered = 0
-        self.pace = RateLimiter(settings.concurrency or model.concurrency, settings.rpm)
+        self.stop_reason = ""
+        self.fatal = False
+        self._fatal_errors = 0  # one after the other, which say that no other request will fare better
+        self.predictions = self.errors = self.cache_hits = 0
+        self.limiter = RateLimiter(settings.concurrency or model.capabilities.concurrency, settings.rpm)
         self._record = record
         self._cache = cache
         self._budget = budget or Budget()
         self._hide = hide
 
-    async def ask_all(self, questions: Iterator[Question]) -> None:
-        """Ask every question; they are taken as they are needed."""
+    async def predict_all(self, requests: Iterator[Request]) -> None:
+        """Predict for every request; requests are taken as they are needed."""
         async with self.model, asyncio.TaskGroup() as group:
-            for _ in range(self.pace.at_once):
-                group.create_task(self._work(questions))
+            for _ in range(self.limiter.concurrency):
+                group.create_task(self._work(requests))
 
-    async def answer(self, question: Question) -> Prediction | None:
-        """The prediction for one question, remembered or asked for; None where the asking was stopped before there was one. The model has
-        to be entered.
+    async def predict(self, case: Case, trial: int = 0) -> Prediction | None:
+        """Return the prediction for one case and trial, from the cache or from the model; None where the worker was stopped before there
+        was one. The model has to be entered.
         """
-        key = self._key(question)
-        prediction = self._remembered(question, key)
+        key = self._key(case, trial)
+        prediction = self._from_cache(case, trial, key)
         if prediction is None:
-            prediction = await self._asked(question, key)
+            prediction = await self._from_model(case, trial, key)
             if prediction is None:
                 return None
             self._budget.add(prediction.usage)
         if prediction.error:
             self.errors += 1
         else:
-            self.answers += 1
+            self.predictions += 1
         return prediction
 
-    async def _work(self, questions: Iterator[Question]) -> None:
-        asked = 0
-        while (question := next(questions, None)) is not None and not self._is_over():
-            prediction = await self.answer(question)
+    async def _work(self, requests: Iterator[Request]) -> None:
+        done = 0
+        while (request := next(requests, None)) is not None and not self._is_stopped():
+            prediction = await self.predict(*request)
             if prediction is None:
                 return
-            self._record(question, prediction)
-            asked += 1
-            if asked % _TURNS == 0:
+            self._record(request[0], prediction)
+            done += 1
+            if done % _YIELD_EVERY == 0:
                 await asyncio.sleep(0)
 
-    def _is_over(self) -> bool:
-        """Whether no more is asked; looked at before each question, as a run that is gone on with may have spent everything before."""
-        self.stopped = self.stopped or self._budget.reached
-        return bool(self.stopped)
+    def _is_stopped(self) -> bool:
+        """Return whether no more requests are sent. Checked before each of them, as a resumed run may have no budget left."""
+        self.stop_reason = self.stop_reason or self._budget.exhausted
+        return bool(self.stop_reason)
 
-    def _remembered(self, question: Question, key: bytes | None) -> Prediction | None:
-        kept = self._cache.get(key) if self._cache and key else None
-        if kept is None:
+    def _from_cache(self, case: Case, trial: int, key: bytes | None) -> Prediction | None:
+        cached = self._cache.get(key) if self._cache and key else None
+        if cached is None:
             return None
-        self.remembered += 1
-        return _prediction(question, kept.reply, kept.seconds, 1, self.settings.price)
+        self.cache_hits += 1
+        seconds = cached.usage.seconds if cached.usage else 0.0
+        return _complete(cached, case, trial, seconds, 1, self.settings.price)
 
-    async def _asked(self, question: Question, key: bytes | None) -> Prediction | None:
-        """The prediction; None where the asking was stopped before there was one."""
+    async def _from_model(self, case: Case, trial: int, key: bytes | None) -> Prediction | None:
+        """Return the prediction; None where the worker was stopped before there was one."""
         loop = asyncio.get_running_loop()
         attempt = 0
         while True:
-            turn = await self.pace.take()
-            if self._is_over():
-                self.pace.failed(turn)
+            slot = await self.limiter.acquire()
+            if self._is_stopped():
+                self.limiter.release_failed(slot)
                 return None
             attempt += 1
             began = loop.time()
             try:
-                reply = await self.model.ask(question)
+                prediction = await self._attempt(case, trial)
             except ModelError as error:
                 seconds = loop.time() - began
-                self.pace.failed(turn, crowded=error.crowded, wait=error.wait)
+                self.limiter.release_failed(slot, rate_limited=error.rate_limited, retry_after=error.retry_after)
                 if self._is_last(error, attempt):
-                    said = self._hide(str(error)) + ("" if attempt == 1 else f" ({attempt} tries)")
+                    message = self._hide(str(error)) + ("" if attempt == 1 else f" ({attempt} tries)")
                     usage = Usage(round(seconds, 6), attempts=attempt)
-                    return Prediction(question.case.id, question.trial, error=said, usage=usage)
-                await asyncio.sleep(max(backoff(attempt), error.wait or 0.0))
+                    return Prediction(case.id, trial, error=message, usage=usage)
+                await asyncio.sleep(max(backoff(attempt), error.retry_after or 0.0))
             except BaseException:
-                self.pace.failed(turn)
+                self.limiter.release_failed(slot)
                 raise
             else:
                 seconds = round(loop.time() - began, 6)
-                self.pace.answered(turn)
-                self._in_vain = 0
+                self.limiter.release(slot)
+                self._fatal_errors = 0
                 if self._cache and key:
-                    self._cache.put(key, Kept(reply, seconds))
-                return _prediction(question, reply, seconds, attempt, self.settings.price)
+                    self._cache.put(key, structs.replace(prediction, usage=structs.replace(prediction.usage or Usage(), seconds=seconds)))
+                return _complete(prediction, case, trial, seconds, attempt, self.settings.price)
+
+    async def _attempt(self, case: Case, trial: int) -> Prediction:
+        """Return what the model predicts; a failure of its own is a prediction without calls, an error in it is raised as `ModelError`."""
+        try:
+            prediction = await self.model.predict(case, trial=trial)
+        except ModelFailure as failure:
+            return Prediction(case.id, trial, text=self._hide(str(failure)))
+        if prediction.error:
+            raise ModelError(prediction.error)
+        return prediction
 
     def _is_last(self, error: ModelError, attempt: int) -> bool:
-        alone = error.hopeless and not self.answers
-        tries = 1 + (min(self.settings.retries, _FEW) if alone else self.settings.retries)
-        too_long = (error.wait or 0.0) > MOST_PATIENT  # a quota that is used up for the day
-        last = not error.again or attempt >= tries or too_long
-        if last and (alone or too_long) and not self.stopped:
-            self._in_vain += 1
-            if self._in_vain == _ENOUGH:
-                self.stopped, self.hopeless = self._hide(str(error)), True
+        """Return whether an error ends the attempts, and count it where no other request will fare better."""
+        hopeless = error.fatal and not self.predictions
+        attempts = 1 + (min(self.settings.retries, _FIRST_RETRIES) if hopeless else self.settings.retries)
+        too_long = (error.retry_after or 0.0) > MAX_RETRY_AFTER  # a quota that is used up for the day
+        last = not error.retryable or attempt >= attempts or too_long
+        if last and (hopeless or too_long) and not self.stop_reason:
+            self._fatal_errors += 1
+            if self._fatal_errors == _FATAL_ERRORS:
+                self.stop_reason, self.fatal = self._hide(str(error)), True
         return last
 
-    def _key(self, question: Question) -> bytes | None:
+    def _key(self, case: Case, trial: int) -> bytes | None:
         if self._cache is None:
             return None
-        fingerprint = self.model.fingerprint(question)
-        return None if fingerprint is None else key_of(fingerprint, question.trial, self.settings.parse)
+        fingerprint = self.model.fingerprint(case, trial)
+        return None if fingerprint is None else cache_key(fingerprint, trial, self.settings.parse)
 
 
-def _prediction(question: Question, reply: Reply, seconds: float, attempts: int, price: Price | None) -> Prediction:
-    cost = (reply.input_tokens * price.input + reply.output_tokens * price.output) / _MILLION if price else None
-    usage = Usage(seconds, reply.input_tokens, reply.output_tokens, cost if reply.cost is None else reply.cost, attempts)
-    return Prediction(
-        question.case.id,
-        question.trial,
-        reply.calls,
-        reply.text,
-        reply.thinking,
-        "",
-        reply.finish,
-        usage,
-        reply.transcript,
-        reply.ending,
-        reply.states,
-        misses=reply.misses,
-    )
+def _complete(prediction: Prediction, case: Case, trial: int, seconds: float, attempts: int, price: Price | None) -> Prediction:
+    """Return the prediction under its case and trial, with what it took; the cost follows from the price unless the model gave one."""
+    usage = prediction.usage or Usage()
+    cost = usage.cost
+    if cost is None and price is not None:
+        cost = (usage.input_tokens * price.input + usage.output_tokens * price.output) / _MILLION
+    usage = Usage(seconds, usage.input_tokens, usage.output_tokens, cost, attempts)
+    return structs.replace(prediction, case=case.id, trial=trial, usage=usage)

@@ -1,70 +1,65 @@
-"""Agents: who is tested. With tools, callmark carries out the calls that the agent makes, and hands back their results; without, the agent
-is a whole chatbot that does so itself, and reports its calls.
+"""Agents under test.
 
-    any model of `run`           with tools: asked again and again until it says something to the user instead of calling
-    python:module:function       without tools: called with what was said so far, gives what it says and the calls that it made
-    chatbot:URL                  the same over HTTP (see `chatbot`)
+    any model                    with tools: its calls are executed and their results returned, until it answers with text
+    python:module:function       without tools: a whole chatbot, called with the visible messages; returns its text and the calls it made
+    chatbot:URL                  the same over HTTP (see `callmark.models.chatbot`)
 
-A call that cannot be read is answered by an error result, as a tool would. Too many answers with calls in one turn end the conversation:
-`step limit`.
+A malformed call gets an error result, as a tool would return. Too many responses with calls in one turn end the conversation: `step limit`.
 """
+
+from collections.abc import Sequence
 
 from msgspec import structs
 
 from callmark.simulation.endings import STEP_LIMIT
-from callmark.simulation.session import Result, Session
-from callmark.simulation.voices import Voice
+from callmark.simulation.model_client import ModelClient
+from callmark.simulation.session import Session, ToolResult
 from callmark.types import Call, Case, Message, Prediction, Tool
 
-MOST_CALLS = 100  # in one answer; what is more is not carried out
+MAX_CALLS = 100  # executed of one response
+_TOO_MANY_CALLS = ToolResult(f"More than {MAX_CALLS} calls at once are not carried out.", is_error=True)
 
 
-class ModelAgent:
-    """A model that calls the conversation's tools."""
+class ToolCallingAgent:
+    """A model whose calls are executed with the conversation's toolbox."""
 
-    def __init__(self, voice: Voice, *, most_steps: int) -> None:
-        self._voice = voice
-        self._most_steps = most_steps
+    def __init__(self, client: ModelClient, *, max_steps: int) -> None:
+        self._client = client
+        self._max_steps = max_steps
 
-    async def reply(self, talk: Session) -> None:
-        """Ask until it says something, carrying out what it calls."""
-        for _ in range(self._most_steps):
-            answer = await _answer(self._voice, talk, talk.messages, talk.toolbox.tools)
-            calls = with_ids(answer.calls, talk)
-            talk.messages.append(Message("assistant", answer.text, calls))
+    async def reply(self, session: Session) -> None:
+        """Request responses and execute their calls until one has no calls."""
+        for _ in range(self._max_steps):
+            prediction = await _predict(self._client, session, session.messages, session.toolbox.tools)
+            calls = with_unique_ids(prediction.calls, session)
+            session.messages.append(Message("assistant", prediction.text, calls))
             if not calls:
                 return
-            for place, call in enumerate(calls):
-                result = await _carried_out(call, talk) if place < MOST_CALLS else _TOO_MANY
-                talk.misses += result.missed
-                talk.messages.append(Message("tool", result.text, (), call.id, call.name))
-        talk.ending = STEP_LIMIT
+            for index, call in enumerate(calls):
+                result = await _execute(call, session) if index < MAX_CALLS else _TOO_MANY_CALLS
+                session.misses += result.missed
+                session.messages.append(Message("tool", result.text, (), call.id, call.name))
+        session.ending = STEP_LIMIT
 
 
 class ReportingAgent:
-    """A whole chatbot: asked with what the user sees, it reports the calls that it made in its turn."""
+    """A whole chatbot: it gets the visible messages and reports the calls that it made in its turn."""
 
-    def __init__(self, voice: Voice) -> None:
-        self._voice = voice
+    def __init__(self, client: ModelClient) -> None:
+        self._client = client
 
-    async def reply(self, talk: Session) -> None:
-        """What it called, then what it said."""
-        answer = await _answer(self._voice, talk, talk.heard, ())
-        if answer.calls:
-            talk.messages.append(Message("assistant", "", with_ids(answer.calls, talk)))
-        talk.messages.append(Message("assistant", answer.text))
-
-
-async def _answer(voice: Voice, talk: Session, messages: list[Message], tools: tuple[Tool, ...]) -> Prediction:
-    answer = await voice.ask(Case(talk.case.id, tuple(messages), tools, talk.case.place), talk.trial)
-    talk.add_spent(answer.usage)
-    return answer
+    async def reply(self, session: Session) -> None:
+        """Append the reported calls, then the text."""
+        prediction = await _predict(self._client, session, session.visible_messages, ())
+        if prediction.calls:
+            session.messages.append(Message("assistant", "", with_unique_ids(prediction.calls, session)))
+        session.messages.append(Message("assistant", prediction.text))
 
 
-def with_ids(calls: tuple[Call, ...], talk: Session) -> tuple[Call, ...]:
-    """The calls with ids that no other call of the talk has, so that a result belongs to one of them."""
-    taken = {call.id for message in talk.messages for call in message.calls}
-    named = []
+def with_unique_ids(calls: tuple[Call, ...], session: Session) -> tuple[Call, ...]:
+    """Return the calls with ids that are unique in the conversation, so that each result belongs to one call."""
+    taken = {call.id for message in session.messages for call in message.calls}
+    unique = []
     for call in calls:
         if call.id is None or call.id in taken:
             number = len(taken) + 1
@@ -72,14 +67,18 @@ def with_ids(calls: tuple[Call, ...], talk: Session) -> tuple[Call, ...]:
                 number += 1
             call = structs.replace(call, id=f"call_{number}")
         taken.add(call.id)
-        named.append(call)
-    return tuple(named)
+        unique.append(call)
+    return tuple(unique)
 
 
-_TOO_MANY = Result(f"More than {MOST_CALLS} calls at once are not carried out.", is_error=True)
+async def _predict(client: ModelClient, session: Session, messages: Sequence[Message], tools: tuple[Tool, ...]) -> Prediction:
+    case = session.case
+    prediction = await client.predict(Case(case.id, tuple(messages), tools, case.place), session.trial)
+    session.add_usage(prediction.usage)
+    return prediction
 
 
-async def _carried_out(call: Call, talk: Session) -> Result:
+async def _execute(call: Call, session: Session) -> ToolResult:
     if call.malformed:
-        return Result(f"The call cannot be read: {call.malformed}.", is_error=True)
-    return await talk.toolbox.call(call)
+        return ToolResult(f"The call cannot be read: {call.malformed}.", is_error=True)
+    return await session.toolbox.call(call)

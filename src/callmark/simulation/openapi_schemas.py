@@ -1,7 +1,7 @@
-"""Schemas of an OpenAPI 3 document: what they refer to in its place, said in JSON Schema's words.
+"""Schemas of an OpenAPI 3 document as JSON Schema, with references inlined.
 
-A schema that comes back to itself, or would grow without measure, is cut to `{}`. Of an answer, what a caller may not send is there, what
-is only ever sent is not, examples stay, and every schema that has a name in the document keeps it under `NAMED`; one that is cut has `CUT`.
+A schema that refers to itself, or grows too large, is cut to `{}`. Request schemas leave out read-only properties, response schemas
+write-only ones. Response schemas keep examples, have the name of a referenced schema under `NAMED`, and `CUT` where they are cut.
 """
 
 from collections.abc import Mapping
@@ -12,22 +12,22 @@ from callmark.errors import BadInput
 
 NAMED, CUT = "x-named", "x-cut"
 
-_NO_SCHEMA = frozenset({"xml", "discriminator", "externalDocs", "example", "nullable", "readOnly", "writeOnly"})
-_BY_NAME = frozenset({"properties", "patternProperties", "$defs", "dependentSchemas"})  # the keys in these are names, not words of a schema
-_AS_IT_IS = frozenset({"default", "const", "enum", "examples", "example"})
-_MOST_PARTS = 5000  # of the schema of one tool
+_NOT_JSON_SCHEMA = frozenset({"xml", "discriminator", "externalDocs", "example", "nullable", "readOnly", "writeOnly"})
+_KEYED_BY_NAME = frozenset({"properties", "patternProperties", "$defs", "dependentSchemas"})  # their keys are names, not keywords
+_VALUES = frozenset({"default", "const", "enum", "examples", "example"})
+_MAX_PARTS = 5000  # of the schema of one tool
 
 
-class Inlining:
-    """Puts what is referred to in its place, and says it in JSON Schema's words. For the schemas of one tool."""
+class ReferenceInliner:
+    """Inlines references and translates OpenAPI 3.0 to JSON Schema, for the schemas of one tool."""
 
-    def __init__(self, root: Mapping[str, Any], *, of_answers: bool = False) -> None:
+    def __init__(self, root: Mapping[str, Any], *, for_responses: bool = False) -> None:
         self._root = root
-        self._left = _MOST_PARTS
-        self._of_answers = of_answers
+        self._left = _MAX_PARTS
+        self._for_responses = for_responses
 
     def schema(self, value: Any, inside: tuple[str, ...]) -> Any:
-        """`inside` are the references that led here; one of them again is a cycle."""
+        """Return a schema with references inlined. `inside` are the references that led here; one of them again is a cycle."""
         if isinstance(value, list):
             return [self.schema(item, inside) for item in value]
         if not isinstance(value, dict):
@@ -39,33 +39,33 @@ class Inlining:
         if isinstance(reference, str):
             if reference in inside:
                 return self._cut(reference)
-            target = self.schema(found(reference, self._root), (*inside, reference))
-            if self._of_answers and isinstance(target, dict):
+            target = self.schema(look_up(reference, self._root), (*inside, reference))
+            if self._for_responses and isinstance(target, dict):
                 target = {NAMED: reference.rpartition("/")[2], **target}
-            beside = {key: item for key, item in value.items() if key != "$ref"}
-            return {**target, **self.schema(beside, inside)} if beside and isinstance(target, dict) else target
-        plain = _plain({key: self._item(key, item, inside) for key, item in value.items() if isinstance(key, str)})
-        return {**plain, "example": value["example"]} if self._of_answers and "example" in value else plain
+            siblings = {key: item for key, item in value.items() if key != "$ref"}
+            return {**target, **self.schema(siblings, inside)} if siblings and isinstance(target, dict) else target
+        plain = _to_json_schema({key: self._item(key, item, inside) for key, item in value.items() if isinstance(key, str)})
+        return {**plain, "example": value["example"]} if self._for_responses and "example" in value else plain
 
     def _item(self, key: str, item: Any, inside: tuple[str, ...]) -> Any:
-        if key in _AS_IT_IS:
+        if key in _VALUES:
             return item
-        if key in _BY_NAME and isinstance(item, dict):
-            unseen = "writeOnly" if self._of_answers else "readOnly"
-            return {str(name): self.schema(each, inside) for name, each in item.items() if not _is_marked(each, unseen)}
+        if key in _KEYED_BY_NAME and isinstance(item, dict):
+            hidden = "writeOnly" if self._for_responses else "readOnly"
+            return {str(name): self.schema(each, inside) for name, each in item.items() if not _is_marked(each, hidden)}
         return self.schema(item, inside)
 
     def _cut(self, reference: str) -> dict[str, Any]:
-        return {NAMED: reference.rpartition("/")[2], CUT: True} if self._of_answers else {}
+        return {NAMED: reference.rpartition("/")[2], CUT: True} if self._for_responses else {}
 
 
 def _is_marked(schema: Any, mark: str) -> bool:
     return isinstance(schema, dict) and schema.get(mark) is True
 
 
-def _plain(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema of OpenAPI 3.0 in the words of JSON Schema."""
-    plain = {key: value for key, value in schema.items() if key not in _NO_SCHEMA and not key.startswith("x-")}
+def _to_json_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema of OpenAPI 3.0 as JSON Schema."""
+    plain = {key: value for key, value in schema.items() if key not in _NOT_JSON_SCHEMA and not key.startswith("x-")}
     for limit, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         if isinstance(plain.get(limit), bool) and plain.pop(limit) and bound in plain:
             plain[limit] = plain.pop(bound)
@@ -81,25 +81,32 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def resolved(value: Any, document: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The object that stands there, or that is referred to from there."""
+def inline_references(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema with every `$ref` inlined. A reference to another document, or to nothing, raises `BadInput`."""
+    found = ReferenceInliner(root).schema(schema, ())
+    return found if isinstance(found, dict) else {}
+
+
+def resolve(value: Any, document: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return an object, following references. Anything that is not an object raises `BadInput`."""
     for _ in range(10):
         if not isinstance(value, dict):
             raise BadInput(f"{where} is not an object")
         if not isinstance(value.get("$ref"), str):
             return value
-        value = found(value["$ref"], document)
+        value = look_up(value["$ref"], document)
     raise BadInput(f"{where} refers to itself")
 
 
-def found(reference: str, root: Mapping[str, Any]) -> Any:
+def look_up(reference: str, root: Mapping[str, Any]) -> Any:
+    """Return what a reference inside the document points to; any other reference raises `BadInput`."""
     if not reference.startswith("#"):
         raise BadInput(f"it refers to {reference!r}, which is outside of the file", "Bundle it into one file first.")
-    place: Any = root
+    target: Any = root
     for step in reference[1:].strip("/").split("/"):
         key = unquote(step).replace("~1", "/").replace("~0", "~")
         if key:
-            place = place.get(key) if isinstance(place, Mapping) else None
-    if place is None:
+            target = target.get(key) if isinstance(target, Mapping) else None
+    if target is None:
         raise BadInput(f"it refers to {reference!r}, which is not there")
-    return place
+    return target

@@ -26,11 +26,11 @@ from callmark.calls.messages import field_problem
 from callmark.calls.strict import DEEPEST, deeper_than, dump
 from callmark.errors import BadInput
 from callmark.formats import scenarios
-from callmark.formats.format import Reading
+from callmark.formats.format import ReadContext
 from callmark.formats.problems import explain
 from callmark.simulation.template_texts import Field, Filling, as_text, each_text, fields
 from callmark.types import Case, Place
-from callmark.wording import nearest
+from callmark.wording import did_you_mean
 
 Row = Mapping[str, Any]
 Tables = Mapping[str, Sequence[Row]]
@@ -94,7 +94,9 @@ def _read(templates: Any) -> list[_Template]:
             raise BadInput(f"{where} is {dump(given)[:40]}, an object was expected")
         for key in given:
             if key not in known:
-                raise BadInput(f"{where}: there is no field called {key!r}{nearest(str(key), known)}", f"There are {', '.join(known)}.")
+                raise BadInput(
+                    f"{where}: there is no field called {key!r}{did_you_mean(str(key), known)}", f"There are {', '.join(known)}."
+                )
         try:
             template = msgspec.convert(given, _Template)
         except msgspec.ValidationError as error:
@@ -148,7 +150,7 @@ class _Drawing:
         row = b""
         try:
             row = dump({"id": case_id, **{name: _filled(name, value, fill) for name, value in self.template.parts().items()}}).encode()
-            case = scenarios.read(row, Place(case_id, 1, "item"), Reading())
+            case = scenarios.read(row, Place(case_id, 1, "item"), ReadContext())
         except (BadInput, ValueError) as error:
             raise BadInput(f"{self.name}, scenario {case_id}: {explain(row, error)}", getattr(error, "hint", "")) from None
         return structs.replace(case, place=None)
@@ -158,7 +160,7 @@ class _Drawing:
         template = self.template
         for name, table in template.use.items():
             if table not in tables:
-                raise BadInput(f"{self.name}, use.{name}: there is no table called {table!r}{nearest(table, tables)}", _listed(tables))
+                raise BadInput(f"{self.name}, use.{name}: there is no table called {table!r}{did_you_mean(table, tables)}", _listed(tables))
             self._add(name, table, tables)
         for place, value in {**template.parts(), "variants": template.variants, "where": template.where}.items():
             for path, text in each_text(value, place):
@@ -183,7 +185,7 @@ class _Drawing:
         if not field.column:
             if field.name not in variants:
                 raise BadInput(
-                    f"{where}: there is no variant for {field}{nearest(field.name, variants)}",
+                    f"{where}: there is no variant for {field}{did_you_mean(field.name, variants)}",
                     "A column of a row has a dot: {ticket.title} is of the table tickets. {{ and }} are braces.",
                 )
             return
@@ -192,7 +194,7 @@ class _Drawing:
             table = next((each for each in (name, f"{name}s", f"{name}es", f"{name.removesuffix('y')}ies") if each in tables), None)
             if table is None:
                 raise BadInput(
-                    f"{where}: there is no table for {field}{nearest(f'{name}s', tables)}",
+                    f"{where}: there is no table for {field}{did_you_mean(f'{name}s', tables)}",
                     f"{_listed(tables)} `use: {{{name}: TABLE}}` names one.",
                 )
             self._add(name, table, tables)
@@ -200,7 +202,8 @@ class _Drawing:
         if field.column not in columns:
             table = self._table_of[field.name]
             raise BadInput(
-                f"{where}: the table {table} has no column for {field}{nearest(field.column, columns)}", f"It has {', '.join(columns)}."
+                f"{where}: the table {table} has no column for {field}{did_you_mean(field.column, columns)}",
+                f"It has {', '.join(columns)}.",
             )
 
     def _add(self, name: str, table: str, tables: Tables) -> None:

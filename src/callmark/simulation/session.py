@@ -1,8 +1,8 @@
-"""What a simulated conversation is made of: the talk so far, and who takes part in it.
+"""The contracts of a simulated conversation: `Session`, `Agent`, `User`, `UserSession`, `Toolbox` and `ToolSource`.
 
-A talk is in OpenAI's form, tool traffic and all: what the agent sees. The user sees what a user would see: what was said, never a call or
-its result. Whatever is not the agent's doing (a tool server that died, a model that cannot be reached) is raised as `ModelError` and becomes
-an error of that conversation alone.
+A session's messages are what the agent sees: OpenAI messages with tool calls and results. The user sees only the text of both sides, never
+a call or its result. What the agent is not responsible for (a tool server that crashed, a model that cannot be reached) raises `ModelError`
+and is an error of that conversation alone.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -14,13 +14,14 @@ from msgspec import Struct
 
 from callmark.types import Call, Case, Message, Prediction, Tool, Usage
 
-Ask = Callable[[Case, int], Awaitable[Prediction]]  # a model's answer to the messages of a case, in a trial; raises `ModelError`
-State = dict[str, dict[str, dict[str, Any]]]  # a table, the key of a row, its columns
+Predict = Callable[[Case, int], Awaitable[Prediction]]  # a model's prediction for a case and a trial; raises `ModelError`
+State = dict[str, dict[str, dict[str, Any]]]  # table → row key → column → value
 
 
-class Result(Struct, frozen=True):
-    """What came of a call, as the agent is told it. `is_error`: the tool refused, which is the agent's to deal with. `missed`: nobody knows
-    what would have come of it.
+class ToolResult(Struct, frozen=True):
+    """The result of a tool call, as the agent reads it.
+
+    `is_error`: the tool refused the call, which the agent has to handle. `missed`: no result is known for this call.
     """
 
     text: str
@@ -29,32 +30,40 @@ class Result(Struct, frozen=True):
 
 
 class Toolbox(Protocol):
-    """The tools of one conversation, and what they work on. Two conversations never see each other's."""
+    """The tools of one conversation and the data that they work on. No two conversations share it."""
 
     @property
     def tools(self) -> tuple[Tool, ...]: ...
 
-    async def call(self, call: Call) -> Result:
-        """Carry it out. A call that no tool can take (unknown, malformed, wrong arguments) is an error result; a tool server that is gone,
-        hangs or floods raises `ModelError`.
+    async def call(self, call: Call) -> ToolResult:
+        """Execute a call. One that no tool accepts (unknown name, malformed, wrong arguments) returns an error result; a tool server that
+        crashes, hangs or floods raises `ModelError`.
         """
         ...
 
     async def state(self) -> State | None:
-        """What the tools work on as it stands now; None where that cannot be known."""
+        """Return the current data, or None where it cannot be read."""
         ...
 
 
 class ToolSource(Protocol):
-    """Where toolboxes come from. It is entered before the first conversation and left after the last."""
+    """Opens a toolbox for each conversation. It is entered before the first conversation and left after the last."""
 
     @property
     def label(self) -> str:
-        """What it is called in messages; never with a key in it."""
+        """Return its name in messages, without any secret."""
         ...
 
-    def opened(self, conversation: str) -> AbstractAsyncContextManager[Toolbox]:
-        """A toolbox of that conversation's own, in the state that all of them begin in. Raises `ModelError` when entered in vain."""
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """Return the tools of its toolboxes; known once it is entered."""
+        ...
+
+    def open_toolbox(self, conversation: str) -> AbstractAsyncContextManager[Toolbox]:
+        """Return a toolbox for the conversation of that id, in the state that every conversation starts from.
+
+        Entering it raises `ModelError` where it cannot be opened.
+        """
         ...
 
     async def __aenter__(self) -> Self: ...
@@ -63,7 +72,7 @@ class ToolSource(Protocol):
 
 
 class Session(Struct):
-    """A conversation under way. `messages` grow as it goes; `ending` is set by whoever ends it, and says why."""
+    """A conversation in progress. `messages` grows turn by turn; `ending` names why the conversation ended, once it has."""
 
     case: Case
     trial: int
@@ -73,8 +82,8 @@ class Session(Struct):
     usage: Usage = Usage(attempts=0)
     misses: int = 0
 
-    def add_spent(self, usage: Usage | None) -> None:
-        """Count what a model took to answer."""
+    def add_usage(self, usage: Usage | None) -> None:
+        """Add the usage of one model response; None adds nothing."""
         if usage is None:
             return
         before = self.usage
@@ -88,22 +97,23 @@ class Session(Struct):
         )
 
     @property
-    def heard(self) -> list[Message]:
-        """What the user saw: what they said and what the agent said to them, no system prompt, no calls, no results."""
+    def visible_messages(self) -> list[Message]:
+        """Return what the user sees: the text of user and agent, without the system prompt, calls and results."""
         return [Message(message.role, message.text) for message in self.messages if message.role in ("user", "assistant") and message.text]
 
 
 class Agent(Protocol):
-    """Who is tested."""
+    """The agent under test."""
 
-    async def reply(self, talk: Session) -> None:
-        """Take its turn: everything that it does is added to the talk, its calls, their results, and what it says in the end."""
+    async def reply(self, session: Session) -> None:
+        """Take the agent's turn: append its calls, their results and its text to the session's messages."""
         ...
 
 
 class UserTurn(Struct, frozen=True):
-    """What a user says. `done`: they have nothing more to say after this (their goodbye); `text` may then be empty. `gave_up`: they leave
-    without what they came for, whatever words they find for it.
+    """One message of a user.
+
+    `done`: the user says nothing more after it; its text may then be empty. `gave_up`: the user leaves without having reached the goal.
     """
 
     text: str
@@ -112,22 +122,22 @@ class UserTurn(Struct, frozen=True):
     gave_up: bool = False
 
 
-class Speaker(Protocol):
-    """The user of one conversation."""
+class UserSession(Protocol):
+    """The simulated user of one conversation."""
 
-    async def speak(self, heard: Sequence[Message]) -> UserTurn:
-        """What they say next, to what was said so far; the first time nothing was."""
+    async def next_turn(self, messages: Sequence[Message]) -> UserTurn:
+        """Return what the user says next, given the visible messages so far; they are empty at the first turn."""
         ...
 
 
 class User(Protocol):
-    """Who plays the users."""
+    """Plays the users of all conversations. It is entered before the first conversation and left after the last."""
 
     @property
     def label(self) -> str: ...
 
-    def of(self, case: Case, trial: int) -> Speaker:
-        """The user of that scenario, as they are in that trial. A scenario that they cannot play raises `BadInput`."""
+    def start_session(self, case: Case, trial: int) -> UserSession:
+        """Return the user of that scenario and trial. A scenario that cannot be played raises `BadInput`."""
         ...
 
     async def __aenter__(self) -> Self: ...
@@ -135,8 +145,8 @@ class User(Protocol):
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
 
 
-class NothingToOpen:
-    """Entered and left without a word: for users and tools that are there without any help."""
+class NullContext:
+    """A base class for users and tool sources that have nothing to open or close."""
 
     async def __aenter__(self) -> Self:
         return self

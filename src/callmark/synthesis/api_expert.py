@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from callmark.calls.agreement import is_yes
+from callmark.calls.agreement import is_confirmation
 from callmark.calls.strict import NotStrict, parse
 from callmark.errors import BadInput
 from callmark.models.model import ModelError
@@ -21,7 +21,7 @@ from callmark.synthesis.api_goals import Goal, Plan, Step, Tell
 from callmark.synthesis.api_lines import EXPERT, Lines
 from callmark.synthesis.api_words import about, as_yours, dated, described, label_of, listed, option
 from callmark.types import Call, Case, Message
-from callmark.wording import ended
+from callmark.wording import end_sentence
 
 _MOST_WRAPPED = 3  # answers inside of each other
 _AT_ONCE = 2  # things that are asked for together
@@ -136,7 +136,7 @@ class _Course:
             self._step, self._asked, first = 0, {}, True
             goal = self._goals[self._goal]
         elif self._waits_for == "yes":
-            if not is_yes(said[-1]):
+            if not is_confirmation(said[-1]):
                 return self._over("left", goal, [])
             calls.append(goal.steps[self._step])
             self._step += 1
@@ -234,7 +234,11 @@ def _reported(turn: _Turn, lines: Lines, answer: str | None) -> str:
     if isinstance(inner, dict):
         facts = _facts(inner, last.call.arguments if last is not None and last.writes else None)
         return f"{lines.say(act)} {facts}" if facts else lines.say(act)
-    return f"{lines.say(act)} {inner[0].upper()}{ended(inner[1:])}" if isinstance(inner, str) and len(inner.split()) > 2 else lines.say(act)
+    return (
+        f"{lines.say(act)} {inner[0].upper()}{end_sentence(inner[1:])}"
+        if isinstance(inner, str) and len(inner.split()) > 2
+        else lines.say(act)
+    )
 
 
 def _in_short(value: Any) -> str:

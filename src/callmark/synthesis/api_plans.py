@@ -13,7 +13,7 @@ import msgspec
 
 from callmark.calls.provenance import DERIVED
 from callmark.calls.schema import properties, required
-from callmark.simulation.endings import hands_over
+from callmark.simulation.endings import is_transfer
 from callmark.simulation.mock_api.api import Meaning, MockApi
 from callmark.simulation.mock_api.names import words_of
 from callmark.simulation.mock_api.rows import Row
@@ -226,7 +226,7 @@ def _hands_over(meaning: Meaning) -> bool:
     plain: Callable[[Any], bool] = lambda schema: isinstance(schema, dict) and schema.get("type") == "string" and "enum" not in schema  # noqa: E731
     human = bool({*words_of(meaning.operation.tool.name)} & {"human", "agent", "agents", "person", "staff"})
     needed = [schema for name, schema in properties(parameters).items() if name in required(parameters)]
-    return hands_over(meaning.operation.tool.name) and human and all(map(plain, needed))
+    return is_transfer(meaning.operation.tool.name) and human and all(map(plain, needed))
 
 
 def _identifies(meaning: Meaning, api: MockApi) -> bool:

@@ -7,7 +7,7 @@ from itertools import takewhile
 from random import Random
 
 from callmark.simulation.mock_api.names import singular
-from callmark.simulation.session import NothingToOpen, UserTurn
+from callmark.simulation.session import NullContext, UserTurn
 from callmark.simulation.users.rule_based.phrases import CLOSING, CONFIRM
 from callmark.synthesis.api_expert import is_told, is_yours, plan_of
 from callmark.synthesis.api_goals import Goal, Plan, Tell
@@ -20,7 +20,7 @@ _SHORT = 60  # characters of what is told without a word around it
 _POLITE = (" Thank you!", " Thanks in advance.", " Many thanks.", " I would appreciate it.")
 
 
-class ApiUser(NothingToOpen):
+class ApiUser(NullContext):
     """Plays scenarios that hold a plan of `api_plans`; any other raises `BadInput`."""
 
     label = "plan"
@@ -28,7 +28,7 @@ class ApiUser(NothingToOpen):
     def __init__(self, seed: int) -> None:
         self._seed = seed
 
-    def of(self, case: Case, trial: int) -> "_Person":
+    def start_session(self, case: Case, trial: int) -> "_Person":
         return _Person(plan_of(case), Random(f"{self._seed}/{case.id}/{trial}/user"))
 
 
@@ -42,7 +42,7 @@ class _Person:
         self._lost = 0
         self._gave_up = False
 
-    async def speak(self, heard: Sequence[Message]) -> UserTurn:
+    async def next_turn(self, heard: Sequence[Message]) -> UserTurn:
         """What they say to what was said last."""
         last = "\n".join(_since_user(heard))
         done = False

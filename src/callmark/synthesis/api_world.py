@@ -1,6 +1,4 @@
-"""The world of an API that is known by its OpenAPI file alone: its operations are the tools, its description is the policy, and results are
-made up from the schemas of its answers.
-"""
+"""The world of an OpenAPI file: its operations are the tools, its description is the policy, and a mock API returns the results."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +10,8 @@ from callmark.simulation.openapi import Api, read_api
 from callmark.synthesis.api_expert import ApiExpert
 from callmark.synthesis.api_plans import Plans
 from callmark.synthesis.api_user import ApiUser
-from callmark.types import Case
+from callmark.synthesis.world import World
+from callmark.types import Case, Tool
 
 _RULES = """Use the tools for everything that you tell or do. Do not make up anything that neither the user nor a tool has told you.
 Before you call a tool that changes something ({writes}), say what you are going to do and get an explicit yes; one yes is for one call.
@@ -20,30 +19,37 @@ Refuse what no tool can do, and what the descriptions of the tools do not allow.
 
 
 def api_world(path: str) -> "ApiWorld":
-    """The world of a file. One that is no OpenAPI 3, or has no operations, raises `BadInput`."""
+    """Return the world of a file. A file that is not OpenAPI 3, or has no operations, raises `BadInput`."""
     return ApiWorld(path, read_api(path))
 
 
-class ApiWorld:
-    made_up = True
+class ApiWorld(World):
+    """Plans conversations from the operations and schemas of an API alone."""
+
+    label: str = ""
+    tools: tuple[str, ...] = ()
+    tool_definitions: tuple[Tool, ...] = ()
+    branches: tuple[str, ...] = ()
+    mocked = True
 
     def __init__(self, path: str, api: Api) -> None:
         self.label = api.title or scrub(Path(path).name)
         self.tools = (f"openapi:{path}",)
+        self.tool_definitions = tuple(operation.tool for operation in api.operations)
         self._api = api
-        self._writes = [each.tool.name for each in api.operations if each.writes]
+        self._writes = [operation.tool.name for operation in api.operations if operation.writes]
         self._plans = Plans(MockApi(api))
         self.branches = self._plans.branches
 
     @property
-    def system(self) -> str:
-        """What the file says of itself, and how tools are to be used."""
+    def policy(self) -> str:
+        """Return the file's title and description, and general rules for using tools."""
         rules = _RULES.format(writes=", ".join(self._writes) or "none here does")
         return "\n\n".join(filter(None, (self._api.title, self._api.description, rules)))
 
     @property
     def rules(self) -> Mapping[str, Any]:
-        """Every change is confirmed, each by a yes of its own; none where nothing can be changed."""
+        """Return rules that require a separate confirmation for every write; none where nothing can be written."""
         if not self._writes:
             return {}
         return {
@@ -54,7 +60,7 @@ class ApiWorld:
         }
 
     def plans(self, number: int, *, seed: int, start: int = 0, balance: bool = False) -> list[Case]:
-        """The plans from `start` on, as many as are asked for."""
+        """Return the plans from `start` on; there are always more."""
         return [self._plans.plan(index, seed=seed, balance=balance) for index in range(start, start + number)]
 
     def expert(self) -> ApiExpert:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from callmark.calls.schema import properties
-from callmark.synthesis.world import branches_of
+from callmark.synthesis.world import plan_branches
 from callmark.types import Case, Conversation, Tool
 
 
@@ -39,7 +39,7 @@ def coverage(rows: Sequence[Conversation], plans: Sequence[Case], tools: Sequenc
     """
     called = Counter(call.name for row in rows for call in row.calls)
     given = Counter((call.name, name) for row in rows for call in row.calls for name in call.arguments)
-    taken = Counter(branch for plan in plans for branch in dict.fromkeys(branches_of(plan)))
+    taken = Counter(branch for plan in plans for branch in dict.fromkeys(plan_branches(plan)))
     listed = {tool.name: list(properties(tool.parameters)) for tool in tools}
     names = dict.fromkeys([*listed, *called])
     return Coverage(

@@ -1,55 +1,102 @@
-"""A world: what conversations can be about. It plans them, and it has an expert and a user who need no model.
+"""The `World` contract: what synthetic conversations are about.
 
-A plan is a scenario; `data.plan` holds what the world's own user and expert go by, and under `branches` which branches of the policy it
-takes. Models that speak instead go by its instructions.
+A world plans conversations and has an expert agent and a user that need no model. A plan is a scenario; its `data.plan` holds what the
+world's own user and expert follow, with the policy branches it takes under `branches`. A model that plays the agent or the user follows the
+plan's instructions instead. Worlds are found in the registry: ours, and those that packages offer under the entry point `callmark.worlds`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from callmark.simulation.session import Agent, User
-from callmark.types import Case
+from callmark import registry
+from callmark.simulation.session import Agent, State, User
+from callmark.types import Case, Tool
+
+DEFAULT_WORLD = "retail"
 
 
 class World(Protocol):
-    """`tools` are specs, as `--tools` takes them; `system` is the policy text, the system prompt of every conversation; `rules` are those
-    of the evaluator `policy`, as `read_policy` gives them, `{}` where there are none. `branches` are all that a plan may take. `made_up`:
-    results come from schemas, not from a server.
-    """
+    """A domain to synthesize conversations in. A subclass inherits the members that have a default."""
 
     @property
-    def label(self) -> str: ...
+    def label(self) -> str:
+        """Return its name in messages and files."""
+        ...
 
     @property
-    def tools(self) -> tuple[str, ...]: ...
+    def tools(self) -> tuple[str, ...]:
+        """Return specs of its tools, as `--tools` takes them."""
+        ...
 
     @property
-    def system(self) -> str: ...
+    def tool_definitions(self) -> tuple[Tool, ...]:
+        """Return the definitions of its tools where they are known without opening them; empty where they are not."""
+        return ()
 
     @property
-    def rules(self) -> Mapping[str, Any]: ...
+    def policy(self) -> str:
+        """Return the policy text, the system prompt of every conversation."""
+        return ""
 
     @property
-    def branches(self) -> tuple[str, ...]: ...
+    def rules(self) -> Mapping[str, Any]:
+        """Return the rules for the evaluator `policy`, as `read_policy` returns them; empty where there are none."""
+        return {}
 
     @property
-    def made_up(self) -> bool: ...
+    def branches(self) -> tuple[str, ...]:
+        """Return every policy branch that a plan may take."""
+        return ()
+
+    @property
+    def mocked(self) -> bool:
+        """Return whether tool results are generated from schemas instead of coming from a real server."""
+        return False
 
     def plans(self, number: int, *, seed: int, start: int = 0, balance: bool = False) -> list[Case]:
-        """The plans from `start` on; fewer, or none, where there are no more. A plan is the same however many are asked for."""
+        """Return `number` plans from index `start` on, fewer where there are no more. A plan does not depend on how many are requested."""
         ...
 
     def expert(self) -> Agent:
-        """Who knows the plan and does everything right."""
+        """Return an agent that follows the plan without a mistake."""
         ...
 
     def user(self, seed: int) -> User:
-        """Who plays the users; another seed, other words."""
+        """Return the user that follows the plan; the seed selects its words."""
         ...
 
+    def matches(self, tools: Sequence[Tool]) -> bool:
+        """Return whether these are the tools of this world, so that its plans fit a server that is named by `--tools`: by name."""
+        return bool(self.tool_definitions) and {tool.name for tool in tools} == {tool.name for tool in self.tool_definitions}
 
-def branches_of(plan: Case) -> tuple[str, ...]:
-    """The branches of the policy that a plan takes; none where it does not say."""
+    def check_state(self, state: State) -> None:
+        """Raise `BadInput` where plans do not fit the initial data of such a server."""
+        return
+
+
+def find_world(name: str) -> World:
+    """Return the world of that name; an unknown one raises `BadInput`."""
+    return _instance(registry.find("worlds", name))
+
+
+def match_world(tools: Sequence[Tool]) -> World | None:
+    """Return the first world that these are the tools of, or None."""
+    return next((world for world in _all_worlds() if world.matches(tools)), None)
+
+
+def plan_branches(plan: Case) -> tuple[str, ...]:
+    """Return the policy branches that a plan takes; empty where it names none."""
     own = plan.data.get("plan")
     named = own.get("branches") if isinstance(own, dict) else None
     return tuple(branch for branch in named if isinstance(branch, str)) if isinstance(named, list) else ()
+
+
+def _all_worlds() -> Iterator[World]:
+    yield from map(_instance, registry.built_in("worlds"))
+    yield from map(_instance, registry.installed("worlds"))
+
+
+def _instance(registered: Any) -> World:
+    """Return the world that is registered: an instance, or a class that takes no arguments."""
+    world: World = registered() if isinstance(registered, type) else registered
+    return world

@@ -1,1 +1,1 @@
-"""The page that shows runs: as one file that opens from disk, and over a folder of runs."""
+"""The page that shows runs: as a report in one HTML file, and as a viewer over a folder of runs."""

@@ -1,42 +1,43 @@
-"""What is kept when there is not room for everything: the worst first."""
+"""A collection of limited size that keeps the items with the lowest scores."""
 
 import heapq
 
 
 class BoundedHeap:
-    """Pieces up to a number of bytes: those with the lowest scores, of equal ones those that came first. A piece that alone is larger than
-    the room there is, is left out.
+    """Items up to a total number of bytes: those with the lowest scores, of equal ones the first. An item that alone is larger than the
+    limit is dropped.
     """
 
-    def __init__(self, most: int) -> None:
-        self.pieces: dict[str, bytes] = {}  # by their keys, in no order that means anything
-        self.seen = 0
-        self._most = most
+    def __init__(self, max_bytes: int) -> None:
+        self.items: dict[str, bytes] = {}  # by key, in no particular order
+        self.offered = 0
+        self._max_bytes = max_bytes
         self._size = 0
-        self._full = False  # whether something had to go
-        self._best: list[tuple[float, int, str]] = []  # a heap: what goes first when room is needed
+        self._full = False  # whether an item was dropped for lack of room
+        self._heap: list[tuple[float, int, str]] = []  # the item to drop next is first
 
-    def wants(self, score: float) -> bool:
-        """Whether a further piece of that score could be kept: if not, it need not be made."""
-        return not self._full or (bool(self._best) and -self._best[0][0] > score)
+    def accepts(self, score: float) -> bool:
+        """Return whether another item of that score could be kept: if not, it need not be built."""
+        return not self._full or (bool(self._heap) and -self._heap[0][0] > score)
 
-    def pass_over(self) -> None:
-        """Count a piece that was not made."""
-        self.seen += 1
+    def skip(self) -> None:
+        """Count an item that was not built."""
+        self.offered += 1
 
-    def add(self, key: str, score: float, piece: bytes) -> None:
-        """Offer a piece; a key is offered once."""
-        self.seen += 1
-        if len(piece) > self._most:
+    def add(self, key: str, score: float, item: bytes) -> None:
+        """Offer an item; a key is offered once."""
+        self.offered += 1
+        if len(item) > self._max_bytes:
             return
-        self.pieces[key] = piece
-        self._size += len(piece)
-        heapq.heappush(self._best, (-score, -self.seen, key))
-        while self._size > self._most:
+        self.items[key] = item
+        self._size += len(item)
+        heapq.heappush(self._heap, (-score, -self.offered, key))
+        while self._size > self._max_bytes:
             self._full = True
-            _, _, dropped = heapq.heappop(self._best)
-            self._size -= len(self.pieces.pop(dropped))
+            _, _, dropped = heapq.heappop(self._heap)
+            self._size -= len(self.items.pop(dropped))
 
     @property
-    def left_out(self) -> int:
-        return self.seen - len(self.pieces)
+    def dropped(self) -> int:
+        """The number of items that were offered and are not kept."""
+        return self.offered - len(self.items)

@@ -1,7 +1,7 @@
-"""The page as one file: its modules in one script, its style in one element, and a policy that lets nothing else in.
+"""Bundle the page into one file: its modules in one script, its style in one element, and a policy that allows nothing else.
 
-Modules are put together as they are: `import … from "./x.js";` lines are dropped and a leading `export ` is taken off, so their top-level
-names are unique, as a test holds them to. A page that does not keep to that raises `ValueError`.
+Modules are concatenated: `import … from "./x.js";` lines are dropped and a leading `export ` is removed, so their top-level names have to
+be unique, which a test checks. A page that cannot be bundled raises `ValueError`.
 """
 
 import re
@@ -16,22 +16,22 @@ _STYLE_TAG = f'<link rel="stylesheet" href="page/{STYLE}">'
 _CHARSET = '<meta charset="utf-8">'
 _IMPORT = re.compile(r'^import\b[^;]*?\bfrom\s+"\./([\w-]+\.js)";[ \t]*$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async |const |let |class |function))", re.MULTILINE)
-_LEFT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+_UNBUNDLED = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 
 def page_files() -> dict[str, str]:
-    """The parts of the page."""
+    """Return the files of the page by name."""
     return {name: part.read_text(encoding="utf-8") for name, part in _parts().items()}
 
 
 def page_file(name: str) -> str | None:
-    """The part of that name among those that there are; None for any other. The script that begins has all others in it: asked for one by
-    one, each after the one that needs it, they would take half the time until something is to be seen.
+    """Return a file of the page; None for an unknown name. The entry script has all modules in it: loaded one after the other, they would
+    take half the time until the page shows something.
     """
     found = _parts().get(name)
     if found is None:
         return None
-    return script(page_files()) if name == ENTRY else found.read_text(encoding="utf-8")
+    return bundle_script(page_files()) if name == ENTRY else found.read_text(encoding="utf-8")
 
 
 def _parts() -> dict[str, Traversable]:
@@ -39,32 +39,32 @@ def _parts() -> dict[str, Traversable]:
     return {part.name: part for part in folder.iterdir() if part.name.endswith((".html", ".css", ".js"))}
 
 
-def script(parts: dict[str, str]) -> str:
-    """All modules as one, each after those that it needs."""
-    done: dict[str, str] = {}
+def bundle_script(parts: dict[str, str]) -> str:
+    """Return all modules as one script, each after those that it imports."""
+    modules: dict[str, str] = {}
 
-    def take(name: str, on_the_way: tuple[str, ...] = ()) -> None:
-        if name in done:
+    def add(name: str, importers: tuple[str, ...] = ()) -> None:
+        if name in modules:
             return
-        if name in on_the_way:
-            raise ValueError(f"modules import each other in a circle: {' > '.join((*on_the_way, name))}")
-        for needed in _IMPORT.findall(parts[name]):
-            take(needed, (*on_the_way, name))
-        done[name] = _EXPORT.sub("", _IMPORT.sub("", parts[name]))
+        if name in importers:
+            raise ValueError(f"modules import each other in a circle: {' > '.join((*importers, name))}")
+        for imported in _IMPORT.findall(parts[name]):
+            add(imported, (*importers, name))
+        modules[name] = _EXPORT.sub("", _IMPORT.sub("", parts[name]))
 
-    take(ENTRY)
-    text = "\n".join(done.values())
-    if left := _LEFT.search(text):
-        raise ValueError(f"a module has a line that cannot be put together with others: {left[0]}")
+    add(ENTRY)
+    text = "\n".join(modules.values())
+    if line := _UNBUNDLED.search(text):
+        raise ValueError(f"a module has a line that cannot be put together with others: {line[0]}")
     if "</script" in text.lower() or "<!--" in text:
         raise ValueError("a module has text in it that would end the script")
     return text
 
 
-def around_data(parts: dict[str, str] | None = None) -> tuple[bytes, bytes]:
-    """The page before and after the JSON of its data."""
+def page_around_data(parts: dict[str, str] | None = None) -> tuple[bytes, bytes]:
+    """Return the page before and after the JSON of its data."""
     parts = page_files() if parts is None else parts
-    code, style, page = script(parts), parts[STYLE], parts["index.html"]
+    code, style, page = bundle_script(parts), parts[STYLE], parts["index.html"]
     for tag in (_CHARSET, _STYLE_TAG, _SCRIPT_TAG):
         if page.count(tag) != 1:
             raise ValueError(f"the page has to have {tag} in it once")

@@ -1,8 +1,7 @@
-"""A graded run read for the page: its grades become rows, and where the grade and the prediction of each stand is kept."""
+"""A graded run read for the page: its grades become rows, with the offsets of the grade and the prediction of each."""
 
 from array import array
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -10,71 +9,62 @@ from pathlib import Path
 import msgspec
 
 from callmark.errors import BadInput
-from callmark.formats.predictions import read_prediction
-from callmark.grading.grader import GradeRecord, read_grade
+from callmark.grading.record import GradeRecord, read_grade
 from callmark.runs.run import Run
 from callmark.runs.store import GRADES, PREDICTIONS
 from callmark.types import Prediction
-from callmark.viewer.rows import Columns, MadeCalls
+from callmark.viewer.case_columns import CaseColumns
+from callmark.viewer.predicted_calls import CallsAt, PredictedCallsReader, read_prediction_at
 
 
 class GradedRows:
-    """The rows of a run, once `read` was gone through."""
+    """The rows of a run. They are complete once `read` has been iterated to its end."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.columns = Columns(run.info.metrics, headline=run.headline, counted=run.counted)
-        self.near = array("q")  # how many rows of the dataset stand before the case of each, or fewer
+        self.columns = CaseColumns(run.info.metrics, headline=run.headline, fault_evaluators=run.fault_evaluators)
+        self.source_rows = array("q")  # for each row, a lower bound of its case's row in the dataset
         self._predictions = run.folder.file(PREDICTIONS)
-        self._begins = array("q")  # the prediction of each, -1 where there is none
+        self._prediction_offsets = array("q")  # -1 where there is no prediction
 
     def read(self) -> Iterator[GradeRecord]:
-        """The grades one by one, each after its row was added."""
-        made = MadeCalls(self._predictions)
-        cut = self.run.info.dataset.cut
-        before = -1
+        """Yield the grades one by one, each after its row was added."""
+        reader = PredictedCallsReader(self._predictions)
+        expanded = self.run.info.dataset.expanded
+        source_row = -1
         last: str | None = None
         try:
             for grade in self.run.grades():
-                begins, calls = (-1, ()) if grade.error else made.of(grade.case, grade.trial)
-                name = grade.conversation if cut else grade.case
+                found = CallsAt(-1, ()) if grade.error else reader.find(grade.case, grade.trial)
+                name = grade.conversation if expanded else grade.case
                 if name != last:
-                    before, last = before + 1, name
-                self.near.append(before)
-                self._begins.append(begins)
-                self.columns.add(grade, calls)
+                    source_row, last = source_row + 1, name
+                self.source_rows.append(source_row)
+                self._prediction_offsets.append(found.offset)
+                self.columns.add(grade, found.calls)
                 yield grade
         finally:
-            made.close()
+            reader.close()
 
     def prediction(self, row: int) -> Prediction | None:
-        """What came back in a row; None where nothing did, or it is no longer there."""
-        begins = self._begins[row]
-        return None if begins < 0 else prediction_at(self._predictions, begins)
+        """Return the prediction of a row; None where there is none, or it can no longer be read."""
+        offset = self._prediction_offsets[row]
+        return None if offset < 0 else read_prediction_at(self._predictions, offset)
 
     def grade(self, row: int) -> GradeRecord:
-        """The grade of a row, read again. A file that is gone, or another by now, raises `BadInput`."""
+        """Return the grade of a row, read again. A file that is gone, or has changed, raises `BadInput`."""
         try:
             with Path(self.run.folder.file(GRADES)).open("rb") as lines:
-                lines.seek(self._lines[row])
+                lines.seek(self._grade_offsets[row])
                 return read_grade(lines.readline())
         except (OSError, IndexError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise BadInput(f"the grades of {self.run.label} have changed", "Load the page again.") from None
 
-    def prepare(self) -> None:
-        """Find where each line of the grades begins."""
-        self._lines  # noqa: B018 - it is kept
+    def build_index(self) -> None:
+        """Find the offsets of the grades now, before the first is asked for."""
+        self._grade_offsets  # noqa: B018 - cached
 
     @cached_property
-    def _lines(self) -> list[int]:
-        """Where each line of the grades begins."""
+    def _grade_offsets(self) -> list[int]:
         with Path(self.run.folder.file(GRADES)).open("rb") as lines:
             return list(accumulate(map(len, lines), initial=0))
-
-
-def prediction_at(path: str, begins: int) -> Prediction | None:
-    """The prediction whose line begins there; None where it cannot be read."""
-    with suppress(OSError, BadInput), Path(path).open("rb") as lines:
-        lines.seek(begins)
-        return read_prediction(lines.readline(), whole=True).prediction
-    return None

@@ -1,6 +1,6 @@
-"""What the page is told, as plain values for JSON: a run, a case in one trial, runs compared.
+"""The data of the page as plain values for JSON: a run, a case in one trial, a comparison of runs.
 
-Numbers are those of the terminal: nothing is worked out here that `analysis` does. An empty run has no metrics; an error has no numbers.
+Every number is computed in `analysis`, so the page and the terminal agree. An empty run has no metrics; an error has no numbers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,98 +9,86 @@ from typing import Any
 
 from msgspec import structs, to_builtins
 
-from callmark.analysis.differences import SMALL
+from callmark.analysis.differences import SMALL_DIFFERENCE
 from callmark.analysis.summary import Estimate, Summary
 from callmark.calls.matchers import recorded
-from callmark.grading.grade import sentence
-from callmark.grading.grader import GradeRecord
-from callmark.runs.compare import Against
-from callmark.runs.run import headline_of
-from callmark.runs.store import RunInfo
+from callmark.grading.evaluator import Metric
+from callmark.grading.grade import fault_sentence
+from callmark.grading.record import GradeRecord
+from callmark.runs.compare import RunComparison
+from callmark.runs.manifest import Manifest
+from callmark.runs.run import headline_metric
 from callmark.types import Call, Case, Message, Prediction
-from callmark.viewer.page_json import exact, shown_id
+from callmark.viewer.page_json import page_id, safe_integer
 
-_MOST_TEXTS = 50  # texts of errors, kinds of endings
-_MOST_TOOLS = 200  # in a comparison
-_LABELS = {
-    "call.score": "call score",
-    "call.pass": "pass",
-    "schema.tool_selection": "tool selection",
-    "schema.parameter_accuracy": "parameters",
-    "schema.execution_success": "execution",
-    "schema.overall": "schema overall",
-    "process.args_precision": "argument precision",
-    "process.args_recall": "argument recall",
-    "state.reached": "end state reached",
-    "state.precision": "state precision",
-    "state.recall": "state recall",
-    "policy.kept": "policy kept",
-    "policy.rules": "rules kept",
-}
-
-
-def label(metric: str) -> str:
-    """A metric in words: `tool selection`, `recall`; those of an evaluator of one's own with the name of the evaluator."""
-    evaluator, _, name = metric.rpartition(".")
-    plain = name.replace("_", " ")
-    return _LABELS.get(metric) or (plain if evaluator in ("process", "effort", "recorded") else f"{evaluator} {plain}".strip())
+_MAX_ERROR_TEXTS = 50
+_MAX_TOOLS = 200  # of a comparison
 
 
 def run_data(
-    name: str, info: RunInfo, summary: Summary | None, *, names: Mapping[str, Any], trials: int, ready: bool = True, problem: str = ""
+    name: str, info: Manifest, summary: Summary | None, *, names: Mapping[str, Any], trials: int, ready: bool = True, problem: str = ""
 ) -> dict[str, Any]:
-    """A run. Without a summary, what its `run.json` says."""
-    asked = info.asked
+    """Return a run; without a summary, only what its `run.json` says."""
+    model_run = info.model_run
     details = summary.details if summary else None
-    tried = details.trials if details else None
+    passes = details.trials.passes if details and details.trials else []
     return {
         "name": name,
         "label": info.name,
-        "model": asked.label if asked else "",
-        "made": info.made,
+        "model": model_run.label if model_run else "",
+        "created": info.created,
         "status": info.status,
         "ready": ready,
         "problem": problem,
-        "stopped": asked.stopped if asked else "",
-        "what": info.dataset.what,
+        "case_kind": info.dataset.kind,
         "dataset": _file_name(info.dataset.name),
         "cases": summary.cases if summary else info.cases,
         "conversations": summary.conversations if summary else 0,
         "scored": summary.scored if summary else 0,
         "errors": summary.errors if summary else 0,
-        "right": summary.right if summary else 0,
-        "right_tools": summary.right_tools if summary else 0,
-        "answers": asked.answers if asked else info.cases,
-        "questions": asked.questions if asked else info.cases,
-        "trials": max(trials, asked.trials if asked else 1),
-        "headline": headline_of(info),
-        "metrics": [_metric(metric, found) for metric, found in summary.metrics.items()] if summary else [],
-        "readings": [to_builtins(one) for one in details.readings] if details else [],
+        "predictions": model_run.predictions if model_run else info.cases,
+        "requests": model_run.requests if model_run else info.cases,
+        "trials": max(trials, model_run.trials if model_run else 1),
+        "headline": headline_metric(info),
+        "metrics": [_metric(metric, info.metrics.get(metric), found) for metric, found in summary.metrics.items()] if summary else [],
+        "readings": [{"subject": reading.of, "text": reading.says, "checks": list(reading.check_first)} for reading in details.readings]
+        if details
+        else [],
         "notes": summary.notes if summary else {},
-        "error_texts": _first(summary.error_texts) if summary else {},
+        "error_texts": dict(list(summary.error_texts.items())[:_MAX_ERROR_TEXTS]) if summary else {},
+        "evaluator_errors": to_builtins(summary.evaluator_errors) if summary else {},
         "usage": to_builtins(summary.usage) if summary and summary.usage else None,
-        "endings": _first(summary.endings) if summary else {},
         "turns": summary.turns if summary else None,
-        "passes": [{"k": one.k, "any": one.any, "every": one.every} for one in tried.passes] if tried and len(tried.passes) > 1 else [],
+        "pass_at_k": [{"k": each.k, "any": each.any, "every": each.every} for each in passes] if len(passes) > 1 else [],
         "names": names,
     }
 
 
 def _file_name(path: str) -> str:
-    """A file without its folders: a page is shown to others."""
+    """Return a file without its folders: a page is shown to others."""
     return PurePath(path).name or path
 
 
-def _metric(name: str, found: Estimate) -> dict[str, Any]:
-    return {"name": name, "label": label(name), "mean": found.mean, "low": found.low, "high": found.high, "n": found.n}
+def _metric(name: str, definition: Metric | None, estimate: Estimate) -> dict[str, Any]:
+    return {
+        "name": name,
+        "label": _label(name, definition),
+        "bounds": definition.bounds if definition else None,
+        "higher_is_better": definition.higher_is_better if definition else True,
+        "unit": definition.unit if definition else "",
+        "mean": estimate.mean,
+        "low": estimate.low,
+        "high": estimate.high,
+        "n": estimate.n,
+    }
 
 
-def _first(counts: Mapping[str, int]) -> dict[str, int]:
-    return dict(list(counts.items())[:_MOST_TEXTS])
+def _label(name: str, definition: Metric | None) -> str:
+    return definition.label if definition else name
 
 
 def call_data(call: Call) -> dict[str, Any]:
-    """A call. One that cannot be read has no arguments, but its text."""
+    """Return a call. A malformed one has no arguments, but its text."""
     return {
         "name": call.name,
         "arguments": None if call.malformed else call.arguments,
@@ -113,11 +101,12 @@ def call_data(call: Call) -> dict[str, Any]:
 def _code(call: Call) -> str:
     try:
         return str(call)
-    except (ValueError, RecursionError):  # a number of more digits than Python writes
+    except (ValueError, RecursionError):  # a number with more digits than Python writes
         return f"{call.name}(…)"
 
 
 def message_data(message: Message) -> dict[str, Any]:
+    """Return a message with its calls."""
     return {
         "role": message.role,
         "text": message.text,
@@ -128,42 +117,39 @@ def message_data(message: Message) -> dict[str, Any]:
 
 
 def case_data(run: str, grade: GradeRecord, case: Case | None, prediction: Prediction | None, *, problem: str = "") -> dict[str, Any]:
-    """A case in one trial, without its conversation. Where its dataset is gone, `case` is None and what was expected is known by name only;
-    the same for what was made, without a prediction.
+    """Return a case in one trial, without its conversation. `case` is None where the dataset is gone: then only the names of expected calls
+    are known; without a prediction, only the names of actual calls.
     """
-    answers = [tuple(map(_as_recorded, calls)) for calls in (case.expected, *case.alternatives)] if case else []
-    if grade.alternative < len(answers):
-        counted = answers.pop(grade.alternative)
-    else:
-        counted = tuple(Call(name, {}, None, "arguments not known") for name in grade.expected)
+    accepted = [tuple(map(_without_literals, calls)) for calls in (case.expected, *case.alternatives)] if case else []
+    expected = accepted.pop(grade.alternative) if grade.alternative < len(accepted) else tuple(map(_named_call, grade.expected))
+    actual = prediction.calls if prediction else tuple(map(_named_call, grade.actual))
     states = prediction.states if prediction else None
     usage = grade.usage
     return {
-        "id": shown_id(grade.case),
-        "trial": exact(grade.trial),
+        "id": page_id(grade.case),
+        "trial": safe_integer(grade.trial),
         "run": run,
         "problem": problem,
         "instructions": case.instructions if case else "",
         "completion": case.completion if case else "",
         "description": case.description if case else "",
-        "type": grade.scenario_type,
+        "scenario_type": grade.scenario_type,
         "group": grade.group,
         "text": prediction.text if prediction else "",
         "thinking": prediction.thinking if prediction else "",
         "error": grade.error,
         "ending": grade.ending,
         "finish": prediction.finish if prediction else "",
-        "seconds": usage.seconds if usage else None,
-        "tokens": [usage.input_tokens, usage.output_tokens] if usage and usage.input_tokens + usage.output_tokens else None,
-        "expected": [call_data(call) for call in counted],
-        "alternatives": [[call_data(call) for call in calls] for calls in answers],
-        "made": [call_data(call) for call in prediction.calls]
-        if prediction
-        else [call_data(Call(name, {}, None, "arguments not known")) for name in grade.made],
+        "usage": to_builtins(usage) if usage else None,
+        "expected": [call_data(call) for call in expected],
+        "alternatives": [[call_data(call) for call in calls] for calls in accepted],
+        "actual": [call_data(call) for call in actual],
         "pairs": grade.pairs,
         "alternative": grade.alternative,
         "metrics": grade.metrics,
-        "faults": [{**to_builtins(fault), "sentence": sentence(fault)} for fault in grade.faults],
+        "reasons": grade.reasons,
+        "evaluator_errors": grade.evaluator_errors,
+        "faults": [{**to_builtins(fault), "sentence": fault_sentence(fault)} for fault in grade.faults],
         "notes": [
             {"kind": note.kind, "sentence": note.sentence, "argument": note.argument, "message": note.message} for note in grade.notes
         ],
@@ -171,27 +157,31 @@ def case_data(run: str, grade: GradeRecord, case: Case | None, prediction: Predi
     }
 
 
-def _as_recorded(call: Call) -> Call:
-    """The call without the wrapping that says that a value is no matcher."""
+def _named_call(name: str) -> Call:
+    return Call(name, {}, None, "arguments not known")
+
+
+def _without_literals(call: Call) -> Call:
+    """Return the call without the wrapping that marks a value as not a matcher."""
     return call if call.malformed else structs.replace(call, arguments=recorded(call.arguments))
 
 
-def comparison_data(names: Sequence[str], found: Sequence[Against]) -> dict[str, Any]:
-    """Runs against the first of them."""
-    each = [(one.second, one.comparison) for one in found]
-    metrics = dict.fromkeys(name for _, one in each for name in one.metrics)
-    needed = max((one.needed for _, one in each if one.needed is not None), default=None)
-    small = f"{SMALL:g}".lstrip("0")
+def comparison_data(names: Sequence[str], comparisons: Sequence[RunComparison], definitions: Mapping[str, Metric]) -> dict[str, Any]:
+    """Return runs compared with the first of them. `definitions` are of the metrics of all of them."""
+    each = [(against.second, against.comparison) for against in comparisons]
+    metrics = dict.fromkeys(name for _, comparison in each for name in comparison.metrics)
+    needed = max((comparison.cases_needed for _, comparison in each if comparison.cases_needed is not None), default=None)
+    small = f"{SMALL_DIFFERENCE:g}".lstrip("0")
     return {
         "runs": list(names),
-        "cases": max(one.cases for _, one in each),
-        "conversations": max(one.conversations for _, one in each),
-        "warnings": [warning for one in found for warning in _warnings(one)],
+        "cases": max(comparison.cases for _, comparison in each),
+        "conversations": max(comparison.conversations for _, comparison in each),
+        "warnings": [warning for against in comparisons for warning in _warnings(against)],
         "metrics": [
             {
                 "name": metric,
-                "label": label(metric),
-                "of": [
+                "label": _label(metric, definitions.get(metric)),
+                "changes": [
                     {
                         "run": run,
                         "before": change.before,
@@ -200,56 +190,59 @@ def comparison_data(names: Sequence[str], found: Sequence[Against]) -> dict[str,
                         "low": change.low,
                         "high": change.high,
                         "p": change.p,
-                        "within_noise": change.noise,
+                        "within_noise": change.within_noise,
                     }
-                    for run, one in each
-                    if (change := one.metrics.get(metric)) is not None
+                    for run, comparison in each
+                    if (change := comparison.metrics.get(metric)) is not None
                 ],
             }
             for metric in metrics
         ],
-        "fixed": {run: len(one.fixed) for run, one in each},
-        "broken": {run: len(one.broken) for run, one in each},
-        "both_right": {run: one.both_right for run, one in each},
-        "both_wrong": {run: one.both_wrong for run, one in each},
+        "fixed": {run: len(comparison.fixed) for run, comparison in each},
+        "broken": {run: len(comparison.broken) for run, comparison in each},
+        "both_correct": {run: comparison.both_correct for run, comparison in each},
+        "both_wrong": {run: comparison.both_wrong for run, comparison in each},
         "faults": [
-            {"run": run, "kind": fault.kind, "before": fault.before, "after": fault.after, "p": fault.p, "within_noise": fault.noise}
-            for run, one in each
-            for fault in one.faults
+            {"run": run, "kind": fault.kind, "before": fault.before, "after": fault.after, "p": fault.p, "within_noise": fault.within_noise}
+            for run, comparison in each
+            for fault in comparison.faults
         ],
-        "tools": [{"run": run, **to_builtins(tool)} for run, one in each for tool in one.tools[:_MOST_TOOLS]],
-        "needed": "" if needed is None else f"A difference of {small} would need about {float(f'{needed:.2g}'):,.0f} cases to be seen.",
+        "tools": [{"run": run, **to_builtins(tool)} for run, comparison in each for tool in comparison.tools[:_MAX_TOOLS]],
+        "cases_needed": ""
+        if needed is None
+        else f"A difference of {small} would need about {float(f'{needed:.2g}'):,.0f} cases to be seen.",
     }
 
 
-def _warnings(one: Against) -> list[str]:
-    said = []
-    if one.common:
-        said.append(f"{one.first} and {one.second} are runs of different cases: they are paired by their ids")
-    if one.settings:
-        said.append(f"{one.first} and {one.second} were graded by other settings ({', '.join(one.settings)})")
-    if one.unmatched:
-        said.append(f"only one of {one.first} and {one.second} was graded by {', '.join(one.unmatched)}")
-    return said
+def _warnings(against: RunComparison) -> list[str]:
+    warnings = []
+    if against.common:
+        warnings.append(f"{against.first} and {against.second} are runs of different cases: they are paired by their ids")
+    if against.differing_settings:
+        warnings.append(f"{against.first} and {against.second} were graded by other settings ({', '.join(against.differing_settings)})")
+    if against.unshared_metrics:
+        warnings.append(f"only one of {against.first} and {against.second} was graded by {', '.join(against.unshared_metrics)}")
+    return warnings
 
 
-def listed(name: str, info: RunInfo, headline: Estimate | None, *, scored: int | None, errors: int | None, answers: int) -> dict[str, Any]:
-    """A run in the list of runs."""
-    asked = info.asked
+def run_list_entry(
+    name: str, info: Manifest, headline: Estimate | None, *, scored: int | None, errors: int | None, predictions: int
+) -> dict[str, Any]:
+    """Return a run as the list of runs shows it. Numbers that are not known yet are None."""
+    model_run = info.model_run
+    metric = headline_metric(info)
     return {
         "name": name,
         "label": info.name,
-        "model": asked.label if asked else "",
-        "made": info.made,
-        "what": info.dataset.what,
-        "cases": info.cases or (asked.questions // asked.trials if asked else 0),
+        "model": model_run.label if model_run else "",
+        "created": info.created,
+        "case_kind": info.dataset.kind,
+        "cases": info.cases or (model_run.requests // model_run.trials if model_run else 0),
         "scored": scored,
         "errors": errors,
         "status": info.status,
-        "headline": None
-        if headline is None
-        else {"name": headline_of(info), "mean": headline.mean, "low": headline.low, "high": headline.high},
+        "headline": None if headline is None else _metric(metric, info.metrics.get(metric), headline),
         "dataset": _file_name(info.dataset.name),
-        "answers": answers,
-        "questions": asked.questions if asked else info.cases,
+        "predictions": predictions,
+        "requests": model_run.requests if model_run else info.cases,
     }

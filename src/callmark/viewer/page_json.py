@@ -1,7 +1,7 @@
-"""Values as JSON for the page: whatever is in a run, a browser can read it.
+"""Encode values as JSON that a browser can read, whatever is in a run.
 
-JavaScript keeps whole numbers up to 2 ** 53 only, so larger ones become text; a text that is too long is cut and says so; lone surrogates
-are written out, and what is no number is null. Bidirectional controls and escape sequences stay: the page shows them safely.
+JavaScript has exact integers only up to 2 ** 53, so larger ones become text; a text that is too long is cut with a remark; lone surrogates
+are escaped, and NaN and infinity are null. Bidirectional controls and escape sequences stay: the page shows them safely.
 """
 
 import re
@@ -12,41 +12,41 @@ import msgspec
 
 from callmark.calls.strict import DEEPEST, scrub
 
-LONGEST = 200_000  # characters of a text in a case
-LONGEST_ID = 500
-_EXACT = 1 << 53
-_DEEPEST = DEEPEST + 20  # what is around a value counts too
-_LARGE = re.compile(rb"[0-9]{16}")
-_SEPARATORS = ((b"<", b"\\u003c"), ("\u2028".encode(), b"\\u2028"), ("\u2029".encode(), b"\\u2029"))
+MAX_TEXT = 200_000  # characters of a text in a case
+MAX_ID = 500
+_MAX_SAFE_INTEGER = 1 << 53
+_MAX_DEPTH = DEEPEST + 20  # the containers around a value count too
+_LARGE_NUMBER = re.compile(rb"[0-9]{16}")
+_SCRIPT_ESCAPES = ((b"<", b"\\u003c"), ("\u2028".encode(), b"\\u2028"), ("\u2029".encode(), b"\\u2029"))
 _encode = msgspec.json.Encoder().encode
 
 
 def page_json(value: Any) -> bytes:
-    """The JSON of a value; what is nested deeper than JSON may be is a text that says so."""
+    """Return the JSON of a value; what is nested too deeply is replaced by a text that says so."""
     try:
         text = _encode(value)
-        if len(text) <= LONGEST and not _LARGE.search(text):
+        if len(text) <= MAX_TEXT and not _LARGE_NUMBER.search(text):
             return text
     except (TypeError, ValueError, OverflowError, RecursionError):
         pass
     return _encode(_readable(value))
 
 
-def inside_script(text: bytes) -> bytes:
-    """JSON that can stand in a `<script>`: nothing in it ends the element, or begins a comment."""
-    for found, written in _SEPARATORS:
-        text = text.replace(found, written)
+def escape_for_script(text: bytes) -> bytes:
+    """Return JSON that may be put into a `<script>`: nothing in it ends the element, or begins a comment."""
+    for found, escaped in _SCRIPT_ESCAPES:
+        text = text.replace(found, escaped)
     return text
 
 
-def short(text: str, longest: int) -> str:
-    """The text, cut after so many characters with `…`."""
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+def truncate(text: str, length: int) -> str:
+    """Return the text, cut to that many characters, the last of them `…`."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
-def exact(number: int) -> int | str:
-    """The number, or, where JavaScript would round it, its digits as text."""
-    if -_EXACT <= number <= _EXACT:
+def safe_integer(number: int) -> int | str:
+    """Return the number, or its digits as text where JavaScript would round it."""
+    if -_MAX_SAFE_INTEGER <= number <= _MAX_SAFE_INTEGER:
         return number
     try:
         return str(number)
@@ -54,19 +54,19 @@ def exact(number: int) -> int | str:
         return hex(number)
 
 
-def shown_id(name: str) -> str:
-    """The id of a case as the page has it: a very long one is shortened, so that two that differ still do."""
-    return name if len(name) <= LONGEST_ID else f"{name[: LONGEST_ID - 20]}…{sha256(scrub(name).encode()).hexdigest()[:16]}"
+def page_id(case: str) -> str:
+    """Return the id of a case as the page has it: a very long one is shortened so that different ids stay different."""
+    return case if len(case) <= MAX_ID else f"{case[: MAX_ID - 20]}…{sha256(scrub(case).encode()).hexdigest()[:16]}"
 
 
 def _readable(value: Any, depth: int = 0) -> Any:
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return f"(nested deeper than {DEEPEST})"
     match value:
         case bool() | None | float() | msgspec.Raw():
             return value
         case int():
-            return exact(value)
+            return safe_integer(value)
         case str():
             return _text(value)
         case dict():
@@ -80,4 +80,4 @@ def _readable(value: Any, depth: int = 0) -> Any:
 
 def _text(text: str) -> str:
     text = text if text.isascii() else scrub(text)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… (+{len(text) - LONGEST:,} characters left out)"
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}… (+{len(text) - MAX_TEXT:,} characters left out)"

@@ -1,4 +1,4 @@
-"""What somebody waits for goes before what can wait: threads share one interpreter, and two that count take each other's time."""
+"""Let requests that a reader waits for run before background work: threads share one interpreter and would slow each other down."""
 
 from collections.abc import Iterable, Iterator
 from threading import Condition
@@ -6,35 +6,35 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 T = TypeVar("T")
-_AT_ONCE = 100  # items
+_ITEMS_BETWEEN_PAUSES = 100
 
 
 class PriorityGate:
-    """As a context manager: somebody waits for this. Whoever does what can wait does it `beside`."""
+    """A context manager around urgent work. Background work iterates with `in_background`, or calls `wait_until_idle`."""
 
     def __init__(self) -> None:
         self._changed = Condition()
-        self._waited_for = 0
+        self._urgent = 0  # pieces of urgent work under way
 
     def __enter__(self) -> Self:
         with self._changed:
-            self._waited_for += 1
+            self._urgent += 1
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         with self._changed:
-            self._waited_for -= 1
+            self._urgent -= 1
             self._changed.notify_all()
 
-    def beside(self, items: Iterable[T]) -> Iterator[T]:
-        """The items, giving way after every few of them."""
+    def in_background(self, items: Iterable[T]) -> Iterator[T]:
+        """Yield the items, and pause between them while urgent work is under way."""
         for count, item in enumerate(items):
             yield item
-            if count % _AT_ONCE == 0:
-                self.give_way()
+            if count % _ITEMS_BETWEEN_PAUSES == 0:
+                self.wait_until_idle()
 
-    def give_way(self) -> None:
-        """Come back when nobody waits for anything; at once where that is so."""
-        if self._waited_for:
+    def wait_until_idle(self) -> None:
+        """Return when no urgent work is under way; at once where there is none."""
+        if self._urgent:
             with self._changed:
-                self._changed.wait_for(lambda: not self._waited_for)
+                self._changed.wait_for(lambda: not self._urgent)

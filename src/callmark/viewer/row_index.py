@@ -1,4 +1,4 @@
-"""Where the rows of a large JSONL file begin, so that one of them can be read without reading those before it."""
+"""The offsets of the rows of a large JSONL file, so that one of them can be read without those before it."""
 
 from array import array
 from collections.abc import Iterator
@@ -13,57 +13,55 @@ from callmark.formats.rows import Rows
 from callmark.types import Place
 
 _BUFFER = 1 << 18
-_NOTHING = Raw(b"{}")
+_EMPTY = Raw(b"{}")
 
 
 class RowIndex:
-    """The beginnings of a file's rows. A file that is no JSONL, or compressed, has none: it is read from its beginning."""
+    """The offsets of a file's rows. A file that is not JSONL, or is compressed, has none: it is read from its beginning."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)
-        self._begins = array("q")
-        self._numbers = array("q")  # of their lines
+        self._offsets = array("q")
+        self._line_numbers = array("q")
         rows = Rows(path)
         rows.close()
         if rows.unit != "line" or rows.packing is not None:
             return
         with self._path.open("rb", buffering=_BUFFER) as lines:
-            at = 0
+            offset = 0
             for number, line in enumerate(lines, 1):
                 if not line.isspace():
-                    self._begins.append(at)
-                    self._numbers.append(number)
-                at += len(line)
+                    self._offsets.append(offset)
+                    self._line_numbers.append(number)
+                offset += len(line)
 
     def rows(self, start: int) -> Iterator[tuple[int, int, bytes]]:
-        """The rows from the one that so many stand before: how many do before each, the number of its line, and its bytes; nothing where
-        the file has no index, or no such row.
-        """
-        if not 0 <= start < len(self._begins):
+        """Yield the rows from `start` on: index, line number, bytes. Nothing where the file has no index, or no such row."""
+        if not 0 <= start < len(self._offsets):
             return
         with self._path.open("rb") as lines:
-            lines.seek(self._begins[start])
-            at = start
-            for number, line in enumerate(lines, self._numbers[start]):
+            lines.seek(self._offsets[start])
+            index = start
+            for number, line in enumerate(lines, self._line_numbers[start]):
                 if not line.isspace():
-                    yield at, number, line
-                    at += 1
+                    yield index, number, line
+                    index += 1
 
 
-class _Named(Struct, gc=False):
-    """What a row is known by: everything else, which may be long, is passed over."""
+class _RowId(Struct, gc=False):
+    """The id of a row, or of the item that it wraps: everything else, which may be long, is not decoded."""
 
     id: Any = None
-    item: Raw = _NOTHING
+    item: Raw = _EMPTY
 
 
-_decode = msgspec.json.Decoder(_Named).decode
+_decode = msgspec.json.Decoder(_RowId).decode
 
 
-def may_be_called(name: str, row: bytes, place: Place) -> bool:
-    """Whether a row, or what it is wrapped around, has that id, as far as can be told without reading it; False where that is not clear."""
+def may_have_id(name: str, row: bytes, place: Place) -> bool:
+    """Return whether a row, or the item that it wraps, has that id, as far as a quick look tells; False where it does not."""
     try:
         found = _decode(row)
-        return name == row_id(found.id, place) or (found.item is not _NOTHING and name == row_id(_decode(found.item).id, place))
+        return name == row_id(found.id, place) or (found.item is not _EMPTY and name == row_id(_decode(found.item).id, place))
     except (ValueError, RecursionError):
         return False

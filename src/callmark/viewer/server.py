@@ -1,8 +1,7 @@
-"""The viewer: the page over a folder of runs, on this machine only, for whoever has the address with its token.
+"""The viewer's server: the page over a folder of runs, on this machine only, for requests with its token.
 
-Refused with 403, whatever is asked: another `Host` than this machine's (so that no other site's name can be made to lead here), another
-`Origin`, a path that is none of ours, a name that would lead out of the folder, and, for everything that is data,
-another token. Only GET and HEAD are answered, and nothing is ever written.
+Refused with 403: another `Host` than this machine's (against DNS rebinding), another `Origin`, an unknown path, a name that would lead out
+of the folder, and, for all data, a wrong token. Only GET and HEAD are answered, and nothing is ever written.
 """
 
 import re
@@ -16,8 +15,8 @@ import msgspec
 
 from callmark.errors import BadInput
 from callmark.viewer.bundle import page_file
-from callmark.viewer.folder_of_runs import FolderOfRuns, NotThere, WayOut
 from callmark.viewer.page_json import page_json
+from callmark.viewer.run_collection import NotFound, PathTraversal, RunCollection
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -39,22 +38,23 @@ _HEADERS = (
     (b"cache-control", b"no-store"),
 )
 _PATH = re.compile(r"/|/favicon\.ico|/page/[\w-]+\.(?:js|css|html)|/api/(?:runs|run|rows|case|compare)", re.ASCII)
-_KINDS = {"js": "text/javascript", "css": "text/css", "html": "text/html"}
-_MOST_ROWS = 50_000
-_LARGEST = 1 << 53
+_MEDIA_TYPES = {"js": "text/javascript", "css": "text/css", "html": "text/html"}
+_MAX_ROWS = 50_000
+_MAX_INTEGER = 1 << 53
 
 
 def new_token() -> str:
+    """Return a random token."""
     return secrets.token_urlsafe(24)
 
 
-def application(runs: FolderOfRuns, *, token: str, port: int) -> "ASGIApp":
-    """The viewer as an application."""
+def application(runs: RunCollection, *, token: str, port: int) -> "ASGIApp":
+    """Return the viewer as an ASGI application."""
     return _Guard(_routes(runs), token, port)
 
 
 def listen(port: int) -> socket.socket:
-    """A socket on this machine only; port 0 takes any that is free. One that is taken raises `BadInput`."""
+    """Return a socket that listens on this machine only; port 0 takes any free one. A port in use raises `BadInput`."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -65,8 +65,8 @@ def listen(port: int) -> socket.socket:
     return listener
 
 
-def serve(runs: FolderOfRuns, listener: socket.socket, token: str, *, on_ready: Callable[[], None]) -> None:
-    """Answer until Ctrl-C, quietly."""
+def serve(runs: RunCollection, listener: socket.socket, token: str, *, on_ready: Callable[[], None]) -> None:
+    """Answer requests until Ctrl-C, without a log. `on_ready` is called once the server listens."""
     import uvicorn
 
     class Server(uvicorn.Server):
@@ -78,14 +78,14 @@ def serve(runs: FolderOfRuns, listener: socket.socket, token: str, *, on_ready: 
     config = uvicorn.Config(app, log_level="critical", access_log=False, lifespan="off", server_header=False, timeout_graceful_shutdown=1)
     try:
         Server(config).run(sockets=[listener])
-    except KeyboardInterrupt:  # it ends by raising the signal that it caught
+    except KeyboardInterrupt:  # uvicorn raises the signal again that it caught
         pass
     finally:
         listener.close()
 
 
 class _Guard:
-    """Before anything is looked at: who asks, and from where. And what stands in the head of every answer."""
+    """Checks the host, origin, path and token of every request, and adds the security headers to every response."""
 
     def __init__(self, app: "ASGIApp", token: str, port: int) -> None:
         self._app = app
@@ -98,8 +98,8 @@ class _Guard:
 
         async def with_headers(message: "Message") -> None:
             if message["type"] == "http.response.start":
-                kept = [pair for pair in message.get("headers", ()) if pair[0].lower() != b"cache-control"]
-                message = {**message, "headers": [*kept, *_HEADERS]}
+                own = [pair for pair in message.get("headers", ()) if pair[0].lower() != b"cache-control"]
+                message = {**message, "headers": [*own, *_HEADERS]}
             await send(message)
 
         if scope["type"] == "websocket":
@@ -120,7 +120,7 @@ class _Guard:
         if not _PATH.fullmatch(scope["path"]):
             return "There is nothing here."
         if not scope["path"].startswith("/api/"):
-            return ""  # there is no data in it
+            return ""  # no data
         tokens = [value for name, value in headers if name == b"x-callmark-token"]
         if len(tokens) != 1 or not secrets.compare_digest(tokens[0], self._token):
             return "The token is missing or wrong: open the address that callmark view printed."
@@ -131,75 +131,79 @@ def _is_one_of(given: list[bytes], allowed: set[bytes]) -> bool:
     return len(given) == 1 and given[0].lower() in allowed
 
 
-def _routes(runs: FolderOfRuns) -> "Starlette":
+def _routes(runs: RunCollection) -> "Starlette":
     from starlette.applications import Starlette
     from starlette.responses import Response
     from starlette.routing import Route
 
-    def answer(
-        find: "Callable[[Request], dict[str, Any]]", encode: Callable[[Any], bytes] = page_json, *, first: bool = True
+    def json_endpoint(
+        find: "Callable[[Request], dict[str, Any]]", encode: Callable[[Any], bytes] = page_json, *, urgent: bool = True
     ) -> "Callable[[Request], Response]":
-        """`first`: whatever can wait does. What waits for the numbers of a run, which can, does not go first."""
+        """Return the handler of a path. An `urgent` one pauses background work; one that waits for that work must not."""
 
-        def answered(request: "Request") -> Response:
-            with runs.precedence if first else nullcontext():
-                return answered_now(request)
+        def respond(request: "Request") -> Response:
+            with runs.priority if urgent else nullcontext():
+                return respond_now(request)
 
-        def answered_now(request: "Request") -> Response:
+        def respond_now(request: "Request") -> Response:
             try:
                 return Response(encode(find(request)), media_type="application/json")
             except BadInput as error:
-                status = 403 if isinstance(error, WayOut) else 404 if isinstance(error, NotThere) else 400
+                status = 403 if isinstance(error, PathTraversal) else 404 if isinstance(error, NotFound) else 400
                 return Response(page_json({"error": str(error), "hint": error.hint}), status, media_type="application/json")
 
-        return answered
+        return respond
 
     def run(request: "Request") -> dict[str, Any]:
-        return runs.opened(_one(request, "name")).run_data()
+        return runs.open_run(_text_parameter(request, "name")).run_data()
 
     def rows(request: "Request") -> dict[str, Any]:
-        most = min(_number(request, "most", 20_000), _MOST_ROWS)
-        return runs.opened(_one(request, "name")).rows_data(_number(request, "from", 0), most)
+        limit = min(_integer_parameter(request, "limit", 20_000), _MAX_ROWS)
+        return runs.open_run(_text_parameter(request, "name")).rows_data(_integer_parameter(request, "start", 0), limit)
 
     def case(request: "Request") -> dict[str, Any]:
-        found = runs.opened(_one(request, "name")).case_data(_one(request, "id"), _number(request, "trial", 0))
+        opened = runs.open_run(_text_parameter(request, "name"))
+        found = opened.case_data(_text_parameter(request, "id"), _integer_parameter(request, "trial", 0))
         if found is None:
-            raise NotThere("there is no such case")
+            raise NotFound("there is no such case")
         return found
+
+    def compare(request: "Request") -> dict[str, Any]:
+        return runs.comparison_data(request.query_params.getlist("name"))
 
     def page(request: "Request") -> Response:
         name = request.path_params.get("name", "index.html")
         text = page_file(name)
         if text is None:
             return Response(status_code=404)
-        return Response(text, media_type=_KINDS[name.rpartition(".")[2]])
+        return Response(text, media_type=_MEDIA_TYPES[name.rpartition(".")[2]])
 
     app = Starlette(
         routes=[
             Route("/", page, methods=["GET"]),
             Route("/page/{name}", page, methods=["GET"]),
-            Route("/api/runs", answer(lambda request: runs.list_data(), first=False), methods=["GET"]),
-            Route("/api/run", answer(run, first=False), methods=["GET"]),
-            Route("/api/rows", answer(rows, msgspec.json.encode), methods=["GET"]),
-            Route("/api/case", answer(case), methods=["GET"]),
-            Route("/api/compare", answer(lambda request: runs.comparison_data(request.query_params.getlist("name"))), methods=["GET"]),
+            Route("/api/runs", json_endpoint(lambda request: runs.list_data(), urgent=False), methods=["GET"]),
+            Route("/api/run", json_endpoint(run, urgent=False), methods=["GET"]),
+            Route("/api/rows", json_endpoint(rows, msgspec.json.encode), methods=["GET"]),
+            Route("/api/case", json_endpoint(case), methods=["GET"]),
+            Route("/api/compare", json_endpoint(compare), methods=["GET"]),
         ]
     )
     app.router.redirect_slashes = False
     return app
 
 
-def _one(request: "Request", name: str) -> str:
+def _text_parameter(request: "Request", name: str) -> str:
     given = request.query_params.get(name)
     if given is None:
         raise BadInput(f"{name} is missing")
     return given
 
 
-def _number(request: "Request", name: str, otherwise: int) -> int:
+def _integer_parameter(request: "Request", name: str, default: int) -> int:
     given = request.query_params.get(name)
     if given is None:
-        return otherwise
-    if not given.isascii() or not given.isdigit() or len(given) > 16 or int(given) > _LARGEST:
+        return default
+    if not given.isascii() or not given.isdigit() or len(given) > 16 or int(given) > _MAX_INTEGER:
         raise BadInput(f"{name} is {given[:40]!r}, a whole number was expected")
     return int(given)

@@ -1,5 +1,5 @@
-"""Something to look at with no file at hand: `hotel.jsonl`, 32 conversations of a small hotel's front desk.
+"""Built-in worlds: domains with tools, data, a policy and users, for demos, tests and synthesis.
 
-Written for callmark, with one flaw of each kind planted in it (a hallucinated id, cut JSON, a tool that is not listed, …), so that
-every command has something to find.
+A world uses only the public names of `callmark`, as one of your own would. Nothing in callmark imports a world: the registry finds it by
+name, and its data files are read as package resources.
 """

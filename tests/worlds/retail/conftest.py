@@ -2,7 +2,7 @@
 
 import pytest
 
-from callmark.worlds.retail.store import Store
+from callmark.worlds.retail.store.store import Store
 
 
 @pytest.fixture(scope="session")

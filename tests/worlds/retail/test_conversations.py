@@ -14,18 +14,17 @@ from callmark.grading.evaluators.policy import PolicyEvaluator
 from callmark.grading.evaluators.policy_rules import read_rules
 from callmark.grading.evaluators.state import StateEvaluator
 from callmark.grading.grade import grade
-from callmark.models.model import Reply
 from callmark.types import Call, Case, Conversation, Prediction
 from callmark.worlds.retail import tools
-from callmark.worlds.retail.world import store_world
-from tests.worlds.retail.talking import held, row
+from callmark.worlds.retail.world import RetailWorld
+from tests.worlds.retail.conversations import held, row
 
-Talks = list[tuple[Case, Reply]]
+Talks = list[tuple[Case, Prediction]]
 
 
 @pytest.fixture(scope="module")
 def talks() -> Talks:
-    cases = store_world().plans(150, seed=11)
+    cases = RetailWorld().plans(150, seed=11)
     return list(zip(cases, held(cases, seed=11), strict=True))
 
 
@@ -40,14 +39,14 @@ def _same(expected: tuple[Call, ...], calls: tuple[Call, ...]) -> bool:
     )
 
 
-def _attempt(case: Case, reply: Reply) -> Attempt:
+def _attempt(case: Case, reply: Prediction) -> Attempt:
     said = Prediction(case.id, calls=reply.calls, transcript=reply.transcript, states=reply.states)
     return Attempt(case.expected, reply.calls, prediction=said)
 
 
 def test_every_conversation_comes_to_its_end(talks: Talks) -> None:
     for case, reply in talks:
-        is_handed_over = case.data["plan"]["wishes"][-1]["outcome"] == "transferred"
+        is_handed_over = case.data["plan"]["goals"][-1]["outcome"] == "transferred"
         assert reply.ending == ("transfer" if is_handed_over else "completed"), case.id
 
 
@@ -63,7 +62,7 @@ def test_every_conversation_reaches_the_planned_end_state(talks: Talks) -> None:
 
 
 def test_no_rule_of_the_policy_is_broken(talks: Talks) -> None:
-    evaluator = PolicyEvaluator(read_rules(store_world().rules))
+    evaluator = PolicyEvaluator(read_rules(RetailWorld().rules))
     for case, reply in talks:
         assert evaluator.notes(_attempt(case, reply)) == []
 
@@ -133,5 +132,5 @@ def test_the_same_seed_gives_the_same_words_in_whatever_order(talks: Talks) -> N
     some = [case for case, _ in talks[:6]]
     again = dict(zip([case.id for case in reversed(some)], held(some[::-1], seed=11), strict=True))
     assert all(again[case.id].transcript == reply.transcript for case, reply in talks[:6])
-    other = store_world().plans(1, seed=11)
+    other = RetailWorld().plans(1, seed=11)
     assert held(other, seed=12)[0].transcript != talks[0][1].transcript

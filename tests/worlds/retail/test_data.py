@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from callmark.worlds.retail import store as store_module
 from callmark.worlds.retail import tools
-from callmark.worlds.retail.goods import MOST_VARIANTS
-from callmark.worlds.retail.store import TABLES, Store
-from tests.worlds.retail.stores import ADDRESS, an_order, done, net
+from callmark.worlds.retail.store import store as store_module
+from callmark.worlds.retail.store.catalog import MAX_VARIANTS
+from callmark.worlds.retail.store.store import TABLES, Store
+from tests.worlds.retail.store_calls import ADDRESS, an_order, done, net
 
 # what a zip code of a state begins with, from the post's own division; not taken from the data
 ZIPS = {
@@ -71,7 +71,7 @@ def test_every_zip_code_belongs_to_its_state_and_city(store: Store) -> None:
 def test_products_have_variants_that_differ_and_can_be_bought(store: Store) -> None:
     for product in store.state()["products"].values():
         variants = product["variants"]
-        assert 5 <= len(variants) <= MOST_VARIANTS == 15
+        assert 5 <= len(variants) <= MAX_VARIANTS == 15
         assert len({tuple(one["options"].items()) for one in variants}) == len(variants)
         assert {tuple(one["options"]) for one in variants} == {tuple(variants[0]["options"])}
         assert 2 <= len(variants[0]["options"]) <= 4
@@ -110,7 +110,7 @@ def test_everybody_can_pay_and_gift_cards_have_a_sane_balance(store: Store) -> N
 
 def test_the_same_seed_gives_the_same_bytes_in_two_processes_and_another_seed_others() -> None:
     program = (
-        "import hashlib; from callmark.worlds.retail.store import Store; "
+        "import hashlib; from callmark.worlds.retail.store.store import Store; "
         "print(hashlib.sha256(Store(7).state_text().encode()).hexdigest(), end='')"
     )
     for hash_seed in ("1", "2"):

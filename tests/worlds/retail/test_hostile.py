@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from callmark.worlds.retail import tools
-from callmark.worlds.retail.store import Store
-from tests.worlds.retail.stores import ADDRESS, an_order, done, every_call, refusal
+from callmark.worlds.retail.store.store import Store
+from tests.worlds.retail.store_calls import ADDRESS, an_order, done, every_call, refusal
 
 MEGABYTE = "x" * 1_000_000
 DEEP: list[Any] = []

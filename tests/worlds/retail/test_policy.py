@@ -40,8 +40,8 @@ def transcript(*steps: str) -> tuple[Message, ...]:
         if step.startswith("user: "):
             messages.append(Message("user", step.removeprefix("user: ")))
             continue
-        called, _, result = step.partition(" = ")
-        name, _, argument = called.removesuffix(")").partition("(")
+        item_phrase, _, result = step.partition(" = ")
+        name, _, argument = item_phrase.removesuffix(")").partition("(")
         key, _, value = argument.partition("=")
         call = Call(name, {key: value}, str(number))
         messages += (Message("assistant", "", (call,)), Message("tool", result, tool_call_id=str(number)))

@@ -3,9 +3,9 @@
 import pytest
 
 from callmark.worlds.retail import tools
-from callmark.worlds.retail.payments import paid
-from callmark.worlds.retail.store import EXCHANGED, MODIFIED, RETURNED, Store
-from tests.worlds.retail.stores import (
+from callmark.worlds.retail.store.payments import net_payments
+from callmark.worlds.retail.store.store import EXCHANGED, MODIFIED, RETURNED, Store
+from tests.worlds.retail.store_calls import (
     ADDRESS,
     NEEDS,
     Row,
@@ -144,7 +144,11 @@ def test_a_gift_card_must_cover_the_difference(store: Store, tool: str) -> None:
 def test_a_gift_card_must_cover_the_whole_order_that_it_is_to_pay(store: Store) -> None:
     def fits(order: Row, user: Row) -> bool:
         card = method(user, "gift_card")
-        return card is not None and card["payment_method_id"] not in paid(order) and card["balance"] < order["payment_history"][0]["amount"]
+        return (
+            card is not None
+            and card["payment_method_id"] not in net_payments(order)
+            and card["balance"] < order["payment_history"][0]["amount"]
+        )
 
     order = an_order(store, "pending", fits)
     card = method(user_of(store, order), "gift_card")
@@ -170,7 +174,7 @@ def test_a_refund_goes_to_what_paid_or_to_a_gift_card_and_nowhere_else(store: St
     user = user_of(store, order)
     for one in user["payment_methods"]:
         asked = {**given, "payment_method_id": one["payment_method_id"]}
-        if one["source"] != "gift_card" and one["payment_method_id"] not in paid(order):
+        if one["source"] != "gift_card" and one["payment_method_id"] not in net_payments(order):
             assert "a refund goes there or to a gift card" in refusal(store, tools.RETURN_ITEMS, asked)
         else:
             assert done(store.copy(), tools.RETURN_ITEMS, asked)["return_payment_method_id"] == one["payment_method_id"]

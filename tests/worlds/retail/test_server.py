@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from callmark.worlds.mcp_server import CONVERSATION, EXTENSION, STATE
 from callmark.worlds.retail import tools
-from callmark.worlds.retail.store import Store
-from callmark.worlds.serving import CONVERSATION, EXTENSION, STATE
-from tests.worlds.retail.stores import an_order, every_call
-from tests.worlds.serving import over_stdio, serving_http
+from callmark.worlds.retail.store.store import Store
+from tests.worlds.mcp_clients import over_stdio, serving_http
+from tests.worlds.retail.store_calls import an_order, every_call
 
 COMMAND = [sys.executable, "-m", "callmark.worlds.retail"]
 HOSTILE: list[tuple[str, dict[str, Any]]] = [
@@ -57,13 +57,13 @@ async def look(server: Any, store: Store) -> Seen:
             _, told = await call(tools.CANCEL_ORDER, {"order_id": an_order(store, "pending")["order_id"], "reason": reason}, conversation)
             return told, await state(conversation)
 
-        listed = (await client.list_tools()).tools
+        join_phrases = (await client.list_tools()).tools
         reasons = {"one": "no longer needed", "other": "ordered by mistake"}
         told = await asyncio.gather(*(cancel(*each) for each in reasons.items()))
         return Seen(
             client.server_capabilities,
-            {tool.name: tool.input_schema for tool in listed},
-            {tool.name for tool in listed if tool.annotations and tool.annotations.read_only_hint},
+            {tool.name: tool.input_schema for tool in join_phrases},
+            {tool.name for tool in join_phrases if tool.annotations and tool.annotations.read_only_hint},
             [await call(name, arguments, "all tools") for name, arguments in every_call(store)],
             await state("all tools"),
             [await call(name, arguments, "hostile") for name, arguments in HOSTILE],

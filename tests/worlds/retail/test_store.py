@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from callmark import ToolResult
 from callmark.worlds.retail import tools
-from callmark.worlds.retail.payments import paid, total
-from callmark.worlds.retail.store import EXCHANGED, MODIFIED, RETURNED, Store
-from tests.worlds.retail.stores import (
+from callmark.worlds.retail.store.payments import net_payments, sum_amounts
+from callmark.worlds.retail.store.store import EXCHANGED, MODIFIED, RETURNED, Store
+from tests.worlds.retail.store_calls import (
     ADDRESS,
     NEEDS,
     Row,
@@ -73,8 +74,8 @@ def test_reading_changes_nothing(store: Store) -> None:
         (tools.LIST_PRODUCT_TYPES, {}),
     ):
         done(store, tool, given)
-    assert store.call(tools.TRANSFER, {"summary": "They want to speak to somebody."}) == ("Transfer successful", False)
-    assert store.call(tools.CALCULATE, {"expression": "2 * (19.99 + 5)"}) == ("49.98", False)
+    assert store.call(tools.TRANSFER, {"summary": "They want to speak to somebody."}) == ToolResult("Transfer successful")
+    assert store.call(tools.CALCULATE, {"expression": "2 * (19.99 + 5)"}) == ToolResult("49.98")
     assert store.copy().state_text() == before == store.state_text()
 
 
@@ -92,11 +93,11 @@ def test_a_cancelled_order_is_refunded_the_way_it_was_paid(store: Store) -> None
     card = method(user_of(store, order), "gift_card")
     told = done(store, tools.CANCEL_ORDER, {"order_id": order["order_id"], "reason": "ordered by mistake"})
     assert (told["status"], told["cancel_reason"]) == ("cancelled", "ordered by mistake")
-    assert paid(told) == {}
+    assert net_payments(told) == {}
     after = method(user_of(store, order), "gift_card")
     assert card is not None
     assert after is not None
-    assert after["balance"] == total((card["balance"], order["payment_history"][0]["amount"]))
+    assert after["balance"] == sum_amounts((card["balance"], order["payment_history"][0]["amount"]))
 
 
 def test_another_address_of_an_order_is_not_the_customers_and_the_other_way_round(store: Store) -> None:
@@ -120,10 +121,10 @@ def test_another_payment_method_pays_all_and_the_first_gets_all_back(store: Stor
     amount, first = order["payment_history"][0]["amount"], order["payment_history"][0]["payment_method_id"]
     told = done(store, tools.MODIFY_ORDER_PAYMENT, {"order_id": order["order_id"], "payment_method_id": card["payment_method_id"]})
     assert told["status"] == "pending"
-    assert paid(told) == {card["payment_method_id"]: amount}
-    assert method(user_of(store, order), "gift_card") == {**card, "balance": total((card["balance"], -amount))}
+    assert net_payments(told) == {card["payment_method_id"]: amount}
+    assert method(user_of(store, order), "gift_card") == {**card, "balance": sum_amounts((card["balance"], -amount))}
     back = done(store, tools.MODIFY_ORDER_PAYMENT, {"order_id": order["order_id"], "payment_method_id": first})
-    assert paid(back) == {first: amount}
+    assert net_payments(back) == {first: amount}
     assert method(user_of(store, order), "gift_card") == card
 
 
@@ -135,15 +136,15 @@ def test_modified_items_stand_in_the_place_of_the_old_and_the_difference_is_sett
     order, card, old, new = a_replacement(store, "pending", fits)
     given = {"item_ids": [old["item_id"]], "new_item_ids": [new["item_id"]], "payment_method_id": card["payment_method_id"]}
     told = done(store, tools.MODIFY_ORDER_ITEMS, {"order_id": order["order_id"], **given})
-    difference = total((new["price"], -old["price"]))
+    difference = sum_amounts((new["price"], -old["price"]))
     kind = "payment" if sign > 0 else "refund"
     entry = {"transaction_type": kind, "amount": abs(difference), "payment_method_id": card["payment_method_id"]}
     assert told["status"] == MODIFIED
     place = [item["item_id"] for item in order["items"]].index(old["item_id"])
     assert [item["item_id"] for item in told["items"]][place] == new["item_id"]
     assert told["payment_history"] == order["payment_history"] + ([entry] if sign else [])
-    assert net(told) == total(item["price"] for item in told["items"])
-    assert method(user_of(store, order), "gift_card") == {**card, "balance": total((card["balance"], -difference))}
+    assert net(told) == sum_amounts(item["price"] for item in told["items"])
+    assert method(user_of(store, order), "gift_card") == {**card, "balance": sum_amounts((card["balance"], -difference))}
 
 
 def test_what_is_to_be_returned_or_exchanged_is_noted_and_nothing_is_paid_yet(store: Store) -> None:
@@ -158,7 +159,7 @@ def test_what_is_to_be_returned_or_exchanged_is_noted_and_nothing_is_paid_yet(st
         next(one["price"] for one in product_of(store, item_id)["variants"] if one["item_id"] == item_id)
         for item_id in (given["new_item_ids"][0], given["item_ids"][0])
     ]
-    assert (told["status"], told["exchange_price_difference"]) == (EXCHANGED, total((prices[0], -prices[1])))
+    assert (told["status"], told["exchange_price_difference"]) == (EXCHANGED, sum_amounts((prices[0], -prices[1])))
     assert (told["exchange_items"], told["exchange_new_items"]) == (given["item_ids"], given["new_item_ids"])
     assert told["payment_history"] == second["payment_history"]
     assert [item["item_id"] for item in told["items"]] == [item["item_id"] for item in second["items"]]
@@ -180,8 +181,8 @@ def test_the_same_wish_in_another_order_leads_to_the_same_state(seeded: Store, t
 def test_an_address_is_the_same_bytes_in_whichever_order_it_is_given(seeded: Store) -> None:
     one, other = seeded.copy(), seeded.copy()
     order = an_order(one, "pending")
-    for tool, whose in ((tools.MODIFY_ORDER_ADDRESS, "order_id"), (tools.MODIFY_USER_ADDRESS, "user_id")):
-        given = {whose: order[whose], **ADDRESS}
+    for tool, key in ((tools.MODIFY_ORDER_ADDRESS, "order_id"), (tools.MODIFY_USER_ADDRESS, "user_id")):
+        given = {key: order[key], **ADDRESS}
         done(one, tool, given)
         done(other, tool, dict(reversed(given.items())))
     assert one.state_text() == other.state_text()

@@ -1,30 +1,49 @@
-"""Evaluator `call`: is the next call right? One score for one decision point (docs/metrics.md, section 6)."""
+"""Evaluator `call`: is the next tool call correct? One score for one decision point (docs/metrics.md, section 6)."""
 
 from typing import ClassVar
 
 from msgspec import Struct
 
+from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
-from callmark.types import Metrics
+from callmark.grading.evaluator import Dependency, FaultRule, Metric, Result
 
 SAME_ARGUMENTS, OTHER_ARGUMENTS = 1.0, 0.5
 
 
 class CallEvaluator(Struct, frozen=True):
-    """Soft F1 over the best pairing; `pass` is a score of at least the threshold.
+    """Soft F1 over the best one-to-one pairing of expected and actual calls; `pass` is a score of at least the threshold.
 
-    Nothing expected and nothing made is 1.0; only one side empty is 0.0. A malformed call pairs with nothing.
+    The score is 1.0 when no call is expected and none is made, 0.0 when only one side is empty. Malformed calls pair with nothing.
+    A threshold outside 0 to 1 raises `BadInput`.
     """
 
-    name: ClassVar[str] = "call"
-    metrics: ClassVar[tuple[str, ...]] = ("score", "pass")
     threshold: float = 1.0
 
-    def __call__(self, attempt: Attempt) -> Metrics:
+    name: ClassVar[str] = "call"
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        Metric("score", "call score", headline=True),
+        Metric("pass", "pass", kind="rate", headline=True),
+    )
+    depends_on: ClassVar[tuple[Dependency, ...]] = ("agreement",)
+    counts_faults: ClassVar[FaultRule] = "exact"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.threshold, bool) or not isinstance(self.threshold, int | float):
+            raise BadInput(f"threshold is {self.threshold!r}, a number was expected")
+        if not 0 <= self.threshold <= 1:
+            raise BadInput(f"threshold is {self.threshold:g}, a number from 0 to 1 was expected")
+
+    def evaluate(self, attempt: Attempt) -> Result:
+        score = self.score(attempt)
+        return Result({"score": score, "pass": 1.0 if score >= self.threshold else 0.0})
+
+    @staticmethod
+    def score(attempt: Attempt) -> float:
+        """Return `call.score`."""
         calls = len(attempt.expected) + len(attempt.actual)
         credit = 0.0
-        for one in attempt.pairing.pairs:
-            arguments = one.arguments
+        for pair in attempt.pair().pairs:
+            arguments = pair.arguments
             credit += SAME_ARGUMENTS if arguments.agree == arguments.named else OTHER_ARGUMENTS
-        value = 1.0 if 2 * credit == calls else round(2 * credit / calls, 6)
-        return {"score": value, "pass": 1.0 if value >= self.threshold else 0.0}
+        return 1.0 if 2 * credit == calls else round(2 * credit / calls, 6)

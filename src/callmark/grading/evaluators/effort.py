@@ -1,42 +1,46 @@
-"""Evaluator `effort`: what it took to get there, against what is needed. It says nothing of whether it got there.
+"""Evaluator `effort`: how many calls and user turns it took, compared with how many are needed.
 
-    effort.calls   calls expected / calls made, at most 1; functions on the ignore list of `process` dropped from both
-    effort.turns   user turns that the scenario says are needed / times that the user said something, at most 1
+    effort.calls   expected calls / actual calls, at most 1; ignored functions are dropped from both
+    effort.turns   user turns that the scenario needs / user turns that there were, at most 1
 
-Nothing used is 1 where nothing is needed, else 0. No number for turns where the scenario does not say (`data.turns`, a number above 0), or
-there is no transcript to count them in.
+Nothing used is 1 where nothing is needed, else 0. `turns` is not applicable where the scenario does not give them (`data.turns`, a number
+above 0), or there is no transcript to count them in. Whether the goal was reached is for other evaluators to say.
 """
 
 from typing import ClassVar
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from callmark.grading.attempt import Attempt
-from callmark.grading.evaluators.process import IGNORED, ProcessEvaluator
-from callmark.types import Metrics
+from callmark.grading.evaluator import Metric, Result
+from callmark.grading.ignored_functions import IGNORED_FUNCTIONS, read_ignore, without_ignored
 
 
 class EffortEvaluator(Struct, frozen=True):
-    """`ignore`: globs of functions that are not counted."""
+    """Shares of needed and used calls and turns; `ignore` are globs of functions that do not count."""
+
+    ignore: tuple[str, ...] = IGNORED_FUNCTIONS
 
     name: ClassVar[str] = "effort"
-    metrics: ClassVar[tuple[str, ...]] = ("calls", "turns")
-    ignore: tuple[str, ...] = IGNORED
+    metrics: ClassVar[tuple[Metric, ...]] = (Metric("calls", "calls"), Metric("turns", "turns"))
 
-    def __call__(self, attempt: Attempt) -> Metrics:
-        process = ProcessEvaluator(self.ignore)
-        numbers = {"calls": _share(len(process.counted(attempt.expected)), len(process.counted(attempt.actual)))}
-        needed, used = _needed_turns(attempt), _turns(attempt)
-        return numbers if needed is None or used is None else {**numbers, "turns": _share(needed, used)}
+    def __post_init__(self) -> None:
+        force_setattr(self, "ignore", read_ignore(self.ignore))
+
+    def evaluate(self, attempt: Attempt) -> Result:
+        expected, actual = (without_ignored(calls, self.ignore) for calls in (attempt.expected, attempt.actual))
+        needed, used = _needed_turns(attempt), _user_turns(attempt)
+        turns = None if needed is None or used is None else _share(needed, used)
+        return Result({"calls": _share(len(expected), len(actual)), "turns": turns})
 
 
 def _needed_turns(attempt: Attempt) -> float | None:
-    given = attempt.case.data.get("turns") if attempt.case is not None else None
-    return given if isinstance(given, int | float) and not isinstance(given, bool) and 0 < given < float("inf") else None
+    turns = attempt.case.data.get("turns") if attempt.case is not None else None
+    return turns if isinstance(turns, int | float) and not isinstance(turns, bool) and 0 < turns < float("inf") else None
 
 
-def _turns(attempt: Attempt) -> int | None:
-    """How often the user said something; None where nobody wrote it down."""
+def _user_turns(attempt: Attempt) -> int | None:
     transcript = attempt.prediction.transcript if attempt.prediction is not None else ()
     return sum(message.role == "user" and bool(message.text.strip()) for message in transcript) if transcript else None
 

@@ -1,145 +1,171 @@
 """Evaluator `policy`: did the agent keep to the rules? (policy_rules.py says how they are written)
 
-    policy.kept    1 when no rule is broken, else 0
+    policy.kept    1 when no rule is violated, else 0
     policy.rules   rules that are kept / rules
 
-Calls count whatever came of them. Without a transcript only rules are looked at that calls alone can break; where none is left there are no
-numbers.
+Calls count whatever their results. Without a transcript only rules count that calls alone can violate; without such a rule the metrics are
+not applicable.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
-from callmark.calls.agreement import is_yes
+from callmark.calls.agreement import is_confirmation
 from callmark.calls.results import match_results
 from callmark.calls.sequence import Answered, Pattern, Step, find
 from callmark.grading.attempt import Attempt
-from callmark.grading.evaluators.policy_rules import Kind, Rule
-from callmark.types import Message, Metrics, Note
+from callmark.grading.evaluator import Metric, Result
+from callmark.grading.evaluators.policy_rules import Rule, RuleKind, read_rules
+from callmark.types import Message, Note
 
-_MOST_NOTED = 20  # places of one conversation at which a rule is said to be broken
-_SHOWN = 80  # characters of what was said
+_MOST_NOTES = 20  # violations of one rule in one conversation
+_SHOWN = 80  # characters of a user's text
 _ANY = Step("*")
 
 
 class Violation(Struct, frozen=True):
-    """A rule that was broken: by which of the calls, in which message (None where there is no transcript), and how."""
+    """A violated rule: the call, its message (None without a transcript), and a description."""
 
     rule: Rule
     call: int
     message: int | None
-    how: str
+    description: str
 
 
 class PolicyEvaluator(Struct, frozen=True):
-    name: ClassVar[str] = "policy"
-    metrics: ClassVar[tuple[str, ...]] = ("kept", "rules")
+    """The share of rules that are kept, with a note for each violation.
+
+    `rules` are `Rule`s, or what a YAML file of rules holds; what cannot be read raises `BadInput`. Not applicable without a rule that can
+    be judged.
+    """
+
     rules: tuple[Rule, ...] = ()
 
-    def __call__(self, attempt: Attempt) -> Metrics:
-        rules = self._judged(attempt)
-        if not rules:
-            return {}
-        talk = _talk(attempt)
-        kept = sum(not any(_broken(rule, talk)) for rule in rules)
-        return {"kept": float(kept == len(rules)), "rules": kept / len(rules)}
+    name: ClassVar[str] = "policy"
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        Metric("kept", "policy kept", kind="rate", headline=True),
+        Metric("rules", "rules kept"),
+    )
+    requires: ClassVar[tuple[str, ...]] = ("rules",)
+    file_options: ClassVar[tuple[str, ...]] = ("rules",)
 
-    def notes(self, attempt: Attempt) -> list[Note]:
-        """A note for each place at which a rule was broken."""
-        talk = _talk(attempt)
-        same = len(talk.calls) == len(attempt.actual)  # else it is not known which of the calls made it is
-        return [
+    def __post_init__(self) -> None:
+        rules: Any = self.rules
+        if not isinstance(rules, tuple):
+            force_setattr(self, "rules", read_rules(rules))
+
+    def evaluate(self, attempt: Attempt) -> Result:
+        has_transcript = attempt.prediction is not None and bool(attempt.prediction.transcript)
+        rules = [rule for rule in self.rules if has_transcript or not rule.needs_transcript]
+        if not rules:
+            return Result({"kept": None, "rules": None})
+        conversation = _conversation(attempt)
+        violations = [list(islice(_violations(rule, conversation), _MOST_NOTES)) for rule in rules]
+        kept = sum(not found for found in violations)
+        same_calls = len(conversation.calls) == len(attempt.actual)  # else it is unknown which of the actual calls it is
+        notes = [
             Note(
                 "policy_violation",
-                f"{found.rule.id}: {found.rule.says.rstrip('.')}: {found.how}",
-                actual_index=found.call if same else None,
-                message=found.message,
+                f"{violation.rule.id}: {violation.rule.says.rstrip('.')}: {violation.description}",
+                actual_index=violation.call if same_calls else None,
+                message=violation.message,
             )
-            for rule in self._judged(attempt)
-            for found in islice(_broken(rule, talk), _MOST_NOTED)
+            for found in violations
+            for violation in found
         ]
-
-    def _judged(self, attempt: Attempt) -> list[Rule]:
-        told = attempt.prediction is not None and bool(attempt.prediction.transcript)
-        return [rule for rule in self.rules if told or not rule.needs_transcript]
+        return Result({"kept": float(kept == len(rules)), "rules": kept / len(rules)}, notes=tuple(notes))
 
 
-class _Talk(Struct, frozen=True):
-    """The calls in order, each with its result and the message that it stands in; and what the user said, by message."""
+class _Conversation(Struct, frozen=True):
+    """The calls in order with their results, the message of each call (None without a transcript), and the user's texts by message."""
 
     calls: tuple[Answered, ...]
     messages: tuple[int | None, ...]
-    said: tuple[tuple[int, str], ...] = ()
+    user_texts: tuple[tuple[int, str], ...] = ()
+
+    def name(self, call: int) -> str:
+        return self.calls[call].call.name
+
+    def last_user_text(self, call: int) -> str | None:
+        """Return what the user said last before a call; None where nothing was said."""
+        message = self.messages[call]
+        if message is None:
+            return None
+        return max(((index, text) for index, text in self.user_texts if index < message), default=(0, None))[1]
 
 
-def _talk(attempt: Attempt) -> _Talk:
+def _conversation(attempt: Attempt) -> _Conversation:
     transcript = attempt.prediction.transcript if attempt.prediction is not None else ()
     if transcript:
-        return _talk_of(transcript)
-    return _Talk(tuple(map(Answered, attempt.actual)), (None,) * len(attempt.actual))
+        return _read_transcript(transcript)
+    return _Conversation(tuple(map(Answered, attempt.actual)), (None,) * len(attempt.actual))
 
 
-def _talk_of(transcript: Sequence[Message]) -> _Talk:
+def _read_transcript(transcript: Sequence[Message]) -> _Conversation:
     results = match_results(transcript).of
-    places = [(index, place) for index, message in enumerate(transcript) for place in range(len(message.calls))]
-    return _Talk(
-        tuple(Answered(transcript[at[0]].calls[at[1]], transcript[results[at]].text if at in results else None) for at in places),
-        tuple(index for index, _ in places),
+    places = [(message, call) for message, turn in enumerate(transcript) for call in range(len(turn.calls))]
+    return _Conversation(
+        tuple(
+            Answered(transcript[place[0]].calls[place[1]], transcript[results[place]].text if place in results else None)
+            for place in places
+        ),
+        tuple(message for message, _ in places),
         tuple((index, message.text) for index, message in enumerate(transcript) if message.role == "user"),
     )
 
 
-def _broken(rule: Rule, talk: _Talk) -> Iterator[Violation]:
-    """The places at which a rule is broken, in order."""
-    fitting = sorted({index for pattern in rule.calls for index in _last_steps(pattern, talk.calls)})
-    for index, how in _HOW[rule.kind](rule, talk, fitting):
-        yield Violation(rule, index, talk.messages[index], how)
+def _violations(rule: Rule, conversation: _Conversation) -> Iterator[Violation]:
+    """Yield the violations of a rule, in the order of the calls."""
+    matching = sorted({call for pattern in rule.calls for call in _last_steps(pattern, conversation.calls)})
+    for call, description in _CHECKS[rule.kind](rule, conversation, matching):
+        yield Violation(rule, call, conversation.messages[call], description)
 
 
-Places = Iterator[tuple[int, str]]  # calls, each with how it breaks the rule
+_Violating = Iterator[tuple[int, str]]  # calls, each with how it violates the rule
 
 
-def _before(rule: Rule, talk: _Talk, fitting: Sequence[int]) -> Places:
-    first = min((index for pattern in rule.first for index in _last_steps(pattern, talk.calls)), default=len(talk.calls))
-    wanted = " or ".join(pattern.text for pattern in rule.first)
-    yield from ((index, f"{_name(talk, index)} was called, and no {wanted} before it") for index in fitting if index <= first)
+def _before(rule: Rule, conversation: _Conversation, matching: Sequence[int]) -> _Violating:
+    first = min((call for pattern in rule.first for call in _last_steps(pattern, conversation.calls)), default=len(conversation.calls))
+    required = " or ".join(pattern.text for pattern in rule.first)
+    yield from ((call, f"{conversation.name(call)} was called, and no {required} before it") for call in matching if call <= first)
 
 
-def _confirmed(rule: Rule, talk: _Talk, fitting: Sequence[int]) -> Places:
-    for index in fitting:
-        said = _last_said(talk, index)
-        if said is None:
-            yield index, f"{_name(talk, index)} was called before the user said anything"
-        elif not is_yes(said[1], rule.words):
-            yield index, f"{_name(talk, index)} was called when the user had said {_quoted(said[1])}"
+def _confirmed(rule: Rule, conversation: _Conversation, matching: Sequence[int]) -> _Violating:
+    for call in matching:
+        text = conversation.last_user_text(call)
+        if text is None:
+            yield call, f"{conversation.name(call)} was called before the user said anything"
+        elif not is_confirmation(text, rule.words):
+            yield call, f"{conversation.name(call)} was called when the user had said {_quoted(text)}"
 
 
-def _once_per_confirmation(rule: Rule, talk: _Talk, fitting: Sequence[int]) -> Places:
-    yeses = [at for at, text in talk.said if is_yes(text, rule.words)]
-    used: dict[int, int] = {}  # by which call
-    for index in fitting:
-        yes = max((at for at in yeses if at < (talk.messages[index] or 0)), default=None)
-        if yes is None:
-            yield index, f"{_name(talk, index)} was called, and no yes before it"
-        elif yes in used:
-            yield index, f"{_name(talk, index)} was called, and the yes before it was for {_name(talk, used[yes])}"
+def _once_per_confirmation(rule: Rule, conversation: _Conversation, matching: Sequence[int]) -> _Violating:
+    confirmations = [message for message, text in conversation.user_texts if is_confirmation(text, rule.words)]
+    used: dict[int, int] = {}  # the call that each confirmation was for
+    for call in matching:
+        last = max((message for message in confirmations if message < (conversation.messages[call] or 0)), default=None)
+        if last is None:
+            yield call, f"{conversation.name(call)} was called, and no yes before it"
+        elif last in used:
+            yield call, f"{conversation.name(call)} was called, and the yes before it was for {conversation.name(used[last])}"
         else:
-            used[yes] = index
+            used[last] = call
 
 
-def _never(rule: Rule, talk: _Talk, fitting: Sequence[int]) -> Places:
-    yield from ((index, f"{_name(talk, index)} was called") for index in fitting)
+def _never(rule: Rule, conversation: _Conversation, matching: Sequence[int]) -> _Violating:
+    yield from ((call, f"{conversation.name(call)} was called") for call in matching)
 
 
-def _at_most(rule: Rule, talk: _Talk, fitting: Sequence[int]) -> Places:
-    for number, index in enumerate(fitting[rule.times :], rule.times + 1):
-        yield index, f"{_name(talk, index)} was call number {number}, at most {rule.times} were allowed"
+def _at_most(rule: Rule, conversation: _Conversation, matching: Sequence[int]) -> _Violating:
+    for number, call in enumerate(matching[rule.times :], rule.times + 1):
+        yield call, f"{conversation.name(call)} was call number {number}, at most {rule.times} were allowed"
 
 
-_HOW: dict[Kind, Callable[[Rule, _Talk, Sequence[int]], Places]] = {
+_CHECKS: dict[RuleKind, Callable[[Rule, _Conversation, Sequence[int]], _Violating]] = {
     "before": _before,
     "confirmed": _confirmed,
     "once_per_confirmation": _once_per_confirmation,
@@ -149,35 +175,26 @@ _HOW: dict[Kind, Callable[[Rule, _Talk, Sequence[int]], Places]] = {
 
 
 def _last_steps(pattern: Pattern, calls: Sequence[Answered]) -> list[int]:
-    """The calls at which a pattern ends, beginning at any call."""
+    """Return the calls at which a pattern can end, wherever it begins."""
     ends = [index for index, call in enumerate(calls) if find(Pattern(pattern.text, pattern.steps[:1]), (call,))]
     for step in pattern.steps[1:]:
         pair = Pattern(pattern.text, (_ANY, Step(step.name, step.arguments, "next")))
-        looks_back = any(wanted.kind == "result" for _, wanted in step.arguments)
+        looks_back = any(value.kind == "result" for _, value in step.arguments)
 
         def follows(index: int, before: Sequence[int], pair: Pattern = pair) -> bool:
-            return any(find(pair, (calls[other], calls[index])) for other in before)
+            return any(find(pair, (calls[earlier], calls[index])) for earlier in before)
 
         candidates = range(ends[0] + 1, len(calls)) if ends else range(0)
         known = frozenset(ends)
         if step.gap == "next":
             ends = [index for index in candidates if index - 1 in known and follows(index, (index - 1,))]
         elif looks_back:
-            ends = [index for index in candidates if follows(index, [other for other in ends if other < index])]
+            ends = [index for index in candidates if follows(index, [earlier for earlier in ends if earlier < index])]
         else:
             ends = [index for index in candidates if follows(index, ends[:1])]
     return ends
 
 
-def _last_said(talk: _Talk, index: int) -> tuple[int, str] | None:
-    message = talk.messages[index]
-    return None if message is None else max(((at, text) for at, text in talk.said if at < message), default=None)
-
-
-def _name(talk: _Talk, index: int) -> str:
-    return talk.calls[index].call.name
-
-
-def _quoted(said: str) -> str:
-    text = " ".join(said.split())
+def _quoted(text: str) -> str:
+    text = " ".join(text.split())
     return f'"{text}"' if len(text) <= _SHOWN else f'"{text[:_SHOWN]}…"'

@@ -28,10 +28,10 @@ from msgspec import Struct
 
 from callmark.calls.sequence import Pattern, read_pattern
 from callmark.errors import BadInput
-from callmark.wording import nearest
+from callmark.wording import did_you_mean
 
-Kind = Literal["before", "confirmed", "once_per_confirmation", "never", "at_most"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+RuleKind = Literal["before", "confirmed", "once_per_confirmation", "never", "at_most"]
+KINDS: tuple[RuleKind, ...] = get_args(RuleKind)
 _OF_WORDS = ("confirmed", "once_per_confirmation")
 
 
@@ -40,7 +40,7 @@ class Rule(Struct, frozen=True):
 
     id: str
     says: str
-    kind: Kind
+    kind: RuleKind
     calls: tuple[Pattern, ...]
     first: tuple[Pattern, ...] = ()
     times: int = 0
@@ -60,7 +60,7 @@ def read_rules(value: Any) -> tuple[Rule, ...]:
         raise BadInput(f"a policy has `rules:`, a list of rules; {found}")
     for key in value:
         if key != "rules":
-            raise BadInput(f"there is no key called {key!r} beside rules{nearest(str(key), ('rules',))}")
+            raise BadInput(f"there is no key called {key!r} beside rules{did_you_mean(str(key), ('rules',))}")
     if not isinstance(value["rules"], list) or not value["rules"]:
         raise BadInput(f"rules is {_kind(value['rules'])}, a list with at least one rule was expected")
     rules: dict[str, Rule] = {}
@@ -81,7 +81,7 @@ def _rule(given: Any, where: str) -> Rule:
     known = ("id", "says", *KINDS, "words")
     for key in given:
         if key not in known:
-            raise BadInput(f"{where}: there is no key called {key!r}{nearest(str(key), known)}", f"The keys are {', '.join(known)}.")
+            raise BadInput(f"{where}: there is no key called {key!r}{did_you_mean(str(key), known)}", f"The keys are {', '.join(known)}.")
     if len(kinds) != 1:
         raise BadInput(f"{where} has {' and '.join(kinds) or 'nothing that it asks for'}, one of {', '.join(KINDS)} was expected")
     kind, says, body = kinds[0], _text(given, "says", where), given[kinds[0]]
@@ -108,7 +108,7 @@ def _object(given: Any, name: str, keys: tuple[str, ...], where: str) -> Mapping
         raise BadInput(f"{where}: {name} is {_kind(given)}, an object with {' and '.join(keys)} was expected")
     for key in given:
         if key not in keys:
-            raise BadInput(f"{where}: there is no key called {key!r} in {name}{nearest(str(key), keys)}")
+            raise BadInput(f"{where}: there is no key called {key!r} in {name}{did_you_mean(str(key), keys)}")
     for key in keys:
         if key not in given:
             raise BadInput(f"{where}: {name} has no {key}")

@@ -1,75 +1,72 @@
 """Evaluator `process`: was the business process carried out? (docs/metrics.md, section 8)
 
-Names in any case, arguments by `similar`, functions on the ignore list dropped from both sides. Nothing expected and nothing made:
-all 1. No pair otherwise: all 0. No arguments on a side: 1. Never rounded.
+Names are compared in any case, arguments by `similar`; ignored functions are dropped from both sides. Nothing expected and no call: all 1.
+No pair otherwise: all 0. No arguments on a side: 1. Values are never rounded.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import ClassVar, Literal
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
-from callmark.calls.globs import fits_glob
-from callmark.calls.pairing import Comparison, pair
+from callmark.calls.pairing import Comparison
+from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
-from callmark.types import Call, Metrics
+from callmark.grading.evaluator import Dependency, FaultRule, Metric, Result
+from callmark.grading.ignored_functions import IGNORED_FUNCTIONS, read_ignore
 
-IGNORED = ("CommonPlugin-*", "*ask_clarification")
+_NAMES = ("precision", "recall", "args_precision", "args_recall", "reliability")
 
 
 class ProcessEvaluator(Struct, frozen=True):
-    """`averaging`: the argument metrics pooled over all pairs (`micro`), or their mean over the pairs (`macro`)."""
+    """Precision and recall of calls and of their arguments; `reliability` is 1 when all four are 1.
 
-    name: ClassVar[str] = "process"
-    metrics: ClassVar[tuple[str, ...]] = ("precision", "recall", "args_precision", "args_recall", "reliability")
-    ignore: tuple[str, ...] = IGNORED
+    `averaging`: the argument metrics pooled over all pairs (`micro`), or their mean over the pairs (`macro`). `ignore` are globs of
+    functions that do not count.
+    """
+
+    ignore: tuple[str, ...] = IGNORED_FUNCTIONS
     averaging: Literal["micro", "macro"] = "micro"
 
-    def __call__(self, attempt: Attempt) -> Metrics:
-        if attempt.pairing.perfect:  # then so is what is left of it without the ignored ones, by the laxer rule too
-            return dict.fromkeys(self.metrics, 1.0)
-        expected, actual = self.counted(attempt.expected), self.counted(attempt.actual)
+    name: ClassVar[str] = "process"
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        Metric("precision", "precision"),
+        Metric("recall", "recall"),
+        Metric("args_precision", "argument precision"),
+        Metric("args_recall", "argument recall"),
+        Metric("reliability", "reliability", kind="rate", headline=True),
+    )
+    depends_on: ClassVar[tuple[Dependency, ...]] = ("agreement",)
+    counts_faults: ClassVar[FaultRule] = "similar"
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "ignore", read_ignore(self.ignore))
+        if self.averaging not in ("micro", "macro"):
+            raise BadInput(f"averaging is {self.averaging!r}, micro or macro was expected")
+
+    def evaluate(self, attempt: Attempt) -> Result:
+        if attempt.pair().perfect:  # then so is what is left of it without the ignored functions, by the laxer rule too
+            return Result(dict.fromkeys(_NAMES, 1.0))
+        pairing = attempt.pair("similar", self.ignore)
+        pairs = [pair.arguments for pair in pairing.pairs]
+        expected, actual = len(pairs) + len(pairing.unpaired_expected), len(pairs) + len(pairing.unpaired_actual)
         if not expected and not actual:
-            return dict.fromkeys(self.metrics, 1.0)
-        compared = self._compared(expected, actual, attempt)
-        if not compared:
-            return dict.fromkeys(self.metrics, 0.0)
+            return Result(dict.fromkeys(_NAMES, 1.0))
+        if not pairs:
+            return Result(dict.fromkeys(_NAMES, 0.0))
         if self.averaging == "micro":
-            args_precision = _share(sum(one.agree for one in compared), sum(one.made for one in compared))
-            args_recall = _share(sum(one.agree for one in compared), sum(one.expected for one in compared))
+            args_precision = _share(sum(pair.agree for pair in pairs), sum(pair.made for pair in pairs))
+            args_recall = _share(sum(pair.agree for pair in pairs), sum(pair.expected for pair in pairs))
         else:
-            args_precision, args_recall = _mean(compared, "made"), _mean(compared, "expected")
-        values = {
-            "precision": len(compared) / len(actual),
-            "recall": len(compared) / len(expected),
-            "args_precision": args_precision,
-            "args_recall": args_recall,
-        }
-        return {**values, "reliability": float(all(value == 1 for value in values.values()))}
-
-    @staticmethod
-    def _compared(expected: Sequence[Call], actual: Sequence[Call], attempt: Attempt) -> list[Comparison]:
-        if len(expected) == len(actual) == 1 and attempt.one_by_similar is not None:
-            return [attempt.one_by_similar]
-        return [one.arguments for one in pair(expected, actual, rule="similar", any_case=True, parameters=attempt.parameters).pairs]
-
-    def counted(self, calls: Sequence[Call]) -> list[Call]:
-        """The calls less those on the ignore list."""
-        return [call for call in calls if not self.ignores(call.name)]
-
-    def ignores(self, name: str) -> bool:
-        return _ignores(self.ignore, name)
-
-
-@lru_cache(maxsize=4096)
-def _ignores(ignore: tuple[str, ...], name: str) -> bool:
-    return any(fits_glob(glob.casefold(), name.casefold()) for glob in ignore)
+            args_precision, args_recall = _mean(pairs, "made"), _mean(pairs, "expected")
+        values = (len(pairs) / actual, len(pairs) / expected, args_precision, args_recall)
+        return Result(dict(zip(_NAMES, (*values, float(all(value == 1 for value in values))), strict=True)))
 
 
 def _share(part: int, whole: int) -> float:
     return part / whole if whole else 1.0
 
 
-def _mean(compared: Sequence[Comparison], side: Literal["made", "expected"]) -> float:
-    return sum(_share(one.agree, getattr(one, side)) for one in compared) / len(compared)
+def _mean(pairs: Sequence[Comparison], side: Literal["made", "expected"]) -> float:
+    return sum(_share(pair.agree, getattr(pair, side)) for pair in pairs) / len(pairs)

@@ -1,20 +1,18 @@
-"""Evaluator `recorded`: what somebody else's judge gave a conversation that was recorded, passed on as it is.
-
-`recorded.reward` is the number that stood beside the conversation; no number where there was none.
-"""
+"""Evaluator `recorded`: the reward that was recorded with a conversation, passed on unchanged. Not applicable where there is none."""
 
 from typing import ClassVar
 
 from msgspec import Struct
 
 from callmark.grading.attempt import Attempt
-from callmark.types import Metrics
+from callmark.grading.evaluator import Metric, Result
 
 
 class RecordedEvaluator(Struct, frozen=True):
-    name: ClassVar[str] = "recorded"
-    metrics: ClassVar[tuple[str, ...]] = ("reward",)
+    """The reward of the prediction."""
 
-    def __call__(self, attempt: Attempt) -> Metrics:
-        prediction = attempt.prediction
-        return {} if prediction is None or prediction.reward is None else {"reward": prediction.reward}
+    name: ClassVar[str] = "recorded"
+    metrics: ClassVar[tuple[Metric, ...]] = (Metric("reward", "reward", bounds=None),)
+
+    def evaluate(self, attempt: Attempt) -> Result:
+        return Result({"reward": attempt.prediction.reward if attempt.prediction is not None else None})

@@ -1,7 +1,7 @@
-"""Evaluator `schema`: could it run? (docs/metrics.md, section 7)
+"""Evaluator `schema`: could the calls run? (docs/metrics.md, section 7)
 
-The first expected call against the first made; several expected calls are paired, and each metric holds when it holds for every one of
-them. Nothing expected and nothing made: all 1. One side empty: all 0.
+The first expected call is compared with the first actual call; several expected calls are paired, and each metric holds when it holds for
+every one of them. Nothing expected and no call: all 1. One side empty: all 0.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,97 +10,106 @@ from typing import ClassVar
 
 from msgspec import Struct, field, structs
 
-from callmark.calls.pairing import compare
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
-from callmark.types import Call, Metrics
-from callmark.wording import nearest
+from callmark.grading.evaluator import Dependency, FaultRule, Metric, Result
+from callmark.wording import did_you_mean
 
-WEIGHTS = {"tool_selection": 0.40, "parameter_accuracy": 0.35, "execution_success": 0.25, "response_quality": 0.0}
-MEASURED = ("tool_selection", "parameter_accuracy", "execution_success")
-BANDS = ((0.90, "excellent"), (0.75, "good"), (0.50, "fair"), (0.0, "poor"))
-READINGS = {  # what document 002 says of each; that excellent is ready for production is not for one number to say
-    "excellent": "",
-    "good": "may need more training data",
-    "fair": "review failure cases",
-    "poor": "training issues likely",
-}
+DEFAULT_WEIGHTS = {"tool_selection": 0.40, "parameter_accuracy": 0.35, "execution_success": 0.25, "response_quality": 0.0}
+# the readings are those of DeepFabric; that excellent is ready for production is not for one number to say
+BANDS = (
+    (0.90, "excellent"),
+    (0.75, "good: may need more training data"),
+    (0.50, "fair: review failure cases"),
+    (0.0, "poor: training issues likely"),
+)
 
-Quality = Callable[[Attempt], float]
+ResponseQuality = Callable[[Attempt], float]
 
-
-def weights(given: Mapping[str, float] | None, *, quality: Quality | None = None) -> dict[str, float]:
-    """The weights, what was left out being 0. Unknown names, negative weights and a sum other than 1 are refused by name."""
-    if given is None:
-        return dict(WEIGHTS)
-    for name, weight in given.items():
-        if name not in WEIGHTS:
-            raise BadInput(f"there is no metric called {name!r} to weigh{nearest(name, WEIGHTS)}", f"They are {', '.join(WEIGHTS)}.")
-        if weight < 0:
-            raise BadInput(f"the weight of {name} is {weight}, at least 0 was expected")
-    if given.get("response_quality", 0) and quality is None:
-        raise BadInput("response_quality has a weight, but there is no function that measures it")
-    if not isclose(sum(given.values()), 1, rel_tol=0, abs_tol=1e-9):
-        raise BadInput(f"the weights add up to {sum(given.values()):g}, 1 was expected")
-    return {name: given.get(name, 0.0) for name in WEIGHTS}
-
-
-def band(overall: float) -> str:
-    """`excellent`, `good`, `fair` or `poor`."""
-    return next((name for least, name in BANDS if overall >= least), "poor")
+_TOOL_SELECTION = Metric(
+    "tool_selection",
+    "tool selection",
+    kind="rate",
+    checks=(
+        "the training data has clear patterns of tool use",
+        "the tools have distinct uses",
+        "the system prompt says when to use each tool",
+    ),
+    bands=BANDS,
+)
+_PARAMETER_ACCURACY = Metric(
+    "parameter_accuracy",
+    "parameters",
+    kind="rate",
+    checks=(
+        "the training examples show the right format of each parameter",
+        "it is clear which parameters are required and which are optional",
+        "complex parameters (lists, objects) are handled",
+    ),
+    bands=BANDS,
+)
+_EXECUTION_SUCCESS = Metric("execution_success", "execution", kind="rate")
+_RESPONSE_QUALITY = Metric("response_quality", "response quality")
+_OVERALL = Metric("overall", "schema overall", bands=BANDS)
 
 
 class SchemaEvaluator(Struct, frozen=True):
-    """`quality` measures `response_quality`, which is 0, and left out, without it."""
+    """Tool selection, parameter accuracy and execution success, and their weighted sum `overall`.
+
+    Weights that are left out are 0; unknown names, negative weights and a sum other than 1 raise `BadInput`. `quality` measures
+    `response_quality`, which is absent without it.
+    """
+
+    weights: dict[str, float] = field(default_factory=lambda: dict(DEFAULT_WEIGHTS))
+    quality: ResponseQuality | None = None
 
     name: ClassVar[str] = "schema"
-    weights: dict[str, float] = field(default_factory=lambda: dict(WEIGHTS))
-    quality: Quality | None = None
+    counts_faults: ClassVar[FaultRule] = "execution"
 
     def __post_init__(self) -> None:
-        structs.force_setattr(self, "weights", weights(self.weights, quality=self.quality))
+        structs.force_setattr(self, "weights", complete_weights(self.weights, quality=self.quality is not None))
 
     @property
-    def metrics(self) -> tuple[str, ...]:
-        return (*MEASURED, *(("response_quality",) if self.quality else ()), "overall")
+    def metrics(self) -> tuple[Metric, ...]:
+        quality = (_RESPONSE_QUALITY,) if self.quality else ()
+        return (_TOOL_SELECTION, _PARAMETER_ACCURACY, _EXECUTION_SUCCESS, *quality, _OVERALL)
 
-    def __call__(self, attempt: Attempt) -> Metrics:
-        selected, fitting, runs = self.holds(attempt)
-        values = {"tool_selection": float(selected), "parameter_accuracy": float(fitting), "execution_success": float(runs)}
+    @property
+    def depends_on(self) -> tuple[Dependency, ...]:
+        return () if self.quality else ("agreement", "execution")
+
+    def evaluate(self, attempt: Attempt) -> Result:
+        selected, fits, succeeds = attempt.execution
+        values: dict[str, float | None] = {
+            "tool_selection": float(selected),
+            "parameter_accuracy": float(fits),
+            "execution_success": float(succeeds),
+        }
         if self.quality:
             values["response_quality"] = self.quality(attempt)
         overall = 0.0
         for name, value in values.items():
-            overall += self.weights[name] * value
+            overall += self.weights[name] * (value or 0.0)
         values["overall"] = round(overall, 12)
-        return values
-
-    def holds(self, attempt: Attempt) -> tuple[bool, bool, bool]:
-        """Tool selection, parameter accuracy, execution success; found out once for an attempt."""
-        if attempt.runs is None:
-            attempt.runs = _holds(attempt)
-        return attempt.runs
+        return Result(values)
 
 
-def _holds(attempt: Attempt) -> tuple[bool, bool, bool]:
-    expected, actual = attempt.expected, attempt.actual
-    if not expected or not actual:
-        same = not expected and not actual
-        return same, same, same
-    if len(expected) == 1:
-        selected = bool(actual[0].name) and expected[0].name == actual[0].name
-        fitting = _could_run(attempt, expected[0], actual[0])
-        return selected, fitting, selected and fitting
-    if attempt.pairing.unpaired_expected:
-        return False, False, False
-    fitting = all(_could_run(attempt, expected[one.expected], actual[one.actual]) for one in attempt.pairing.pairs)
-    return True, fitting, fitting
-
-
-def _could_run(attempt: Attempt, expected: Call, made: Call) -> bool:
-    """Whether the call that was made fits the schema of its own tool; where no tool is known at all, whether it is the expected one."""
-    if made.malformed:
-        return False
-    if not attempt.tools:
-        return not expected.malformed and compare(expected.arguments, made.arguments).all_agree
-    return attempt.schemas.could_run(made)
+def complete_weights(weights: Mapping[str, float] | None, *, quality: bool = False) -> dict[str, float]:
+    """Return the weight of every metric: the defaults for None, 0 for those left out. What cannot be used raises `BadInput`."""
+    if weights is None:
+        return dict(DEFAULT_WEIGHTS)
+    if not isinstance(weights, Mapping):
+        raise BadInput(f"weights is {weights!r}, an object was expected")
+    for name, weight in weights.items():
+        if name not in DEFAULT_WEIGHTS:
+            known = f"They are {', '.join(DEFAULT_WEIGHTS)}."
+            raise BadInput(f"there is no metric called {name!r} to weigh{did_you_mean(name, DEFAULT_WEIGHTS)}", known)
+        if isinstance(weight, bool) or not isinstance(weight, int | float):
+            raise BadInput(f"the weight of {name} is {weight!r}, a number was expected")
+        if weight < 0:
+            raise BadInput(f"the weight of {name} is {weight}, at least 0 was expected")
+    if weights.get("response_quality", 0) and not quality:
+        raise BadInput("response_quality has a weight, but there is no function that measures it")
+    if not isclose(sum(weights.values()), 1, rel_tol=0, abs_tol=1e-9):
+        raise BadInput(f"the weights add up to {sum(weights.values()):g}, 1 was expected")
+    return {name: weights.get(name, 0.0) for name in DEFAULT_WEIGHTS}

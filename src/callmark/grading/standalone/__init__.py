@@ -1,4 +1,4 @@
-"""The evaluator `call` as one file that needs nothing but the standard library, for services that ask for a Python grader (document 001)."""
+"""The evaluator `call` as one file without dependencies, for services that take a Python grader, such as Foundry."""
 
 
 def export_source() -> str:

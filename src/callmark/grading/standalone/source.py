@@ -40,6 +40,68 @@ LONGEST_MARKS = 1000  # combining marks in a row; no writing has more, and to pu
 MATCHERS: dict[str, tuple[str, ...]] = {"$glob": ("$case",), "$approx": ("$abs", "$rel"), "$text": ("$ratio",)}  # and their options
 MATCHERS.update(dict.fromkeys(("$literal", "$any", "$optional", "$one_of", "$set", "$date", "$contains", "$not"), ()))
 
+ARGUMENT_KEYS = ("arguments", "args", "input", "parameters", "params", "kwargs", "tool_input", "action_input")
+NAME_KEYS = ("name", "functionName", "function_name", "tool_name", "toolName")
+CONTAINER_KEYS = ("function", "tool")  # an object with name and arguments, or the name as a string
+METADATA_KEYS = frozenset(
+    [
+        "id",
+        "type",
+        "index",
+        "call_id",
+        "tool_call_id",
+        "toolCallId",
+        "toolUseId",
+        "status",
+        "role",
+        "namespace",
+        "caller",
+        "created_by",
+        "error",
+        "parse_error",
+        "view",
+        "internal",
+        "strict",
+        "cache_control",
+        "thought_signature",
+        "thoughtSignature",
+        "providerExecuted",
+        "providerMetadata",
+        "providerOptions",
+        "dynamic",
+        "state",
+        "requestor",
+        "compare_args",
+        "action_id",
+        "info",
+        "after",
+    ]
+)
+SCHEMA_KEYS = frozenset(
+    [
+        "type",
+        "properties",
+        "required",
+        "additionalProperties",
+        "patternProperties",
+        "description",
+        "title",
+        "default",
+        "examples",
+        "strict",
+        "nullable",
+        "anyOf",
+        "oneOf",
+        "allOf",
+        "not",
+        "$defs",
+        "definitions",
+        "$ref",
+        "$schema",
+        "$id",
+    ]
+)
+
 NOT_NULL = ("string", "integer", "number", "boolean", "array", "object", "str", "int", "float", "bool", "list", "dict")  # types
 
 Call = tuple[str, Any]  # the name, and the arguments object, or None where the call is malformed
@@ -153,32 +215,70 @@ def listed(calls: Any) -> list[Any]:
     return [] if calls is None else calls if isinstance(calls, list) else [calls]
 
 
-def body_of(call: Any) -> dict[str, Any]:
-    """The object that has the name and the arguments."""
-    if not isinstance(call, dict):
-        return {}
-    inner = call.get("function") or call.get("tool")
-    return inner if isinstance(inner, dict) else call
-
-
 def read_call(call: Any) -> Call:
-    """The name and the arguments, from an object or a JSON string of one; missing, null or blank arguments are {}."""
-    body = body_of(call)
-    name = body.get("name", body.get("functionName"))
-    if not isinstance(name, str) or not name.strip():
+    """The name and the arguments, each the first non-null of its keys; missing, null or blank arguments are {}.
+
+    Two different names or arguments, a tool definition, and a call without arguments that has unknown keys are malformed.
+    """
+    if not isinstance(call, dict):
         return "", None
-    keys = ("arguments",) if isinstance(call, dict) and body is call.get("function") else ("arguments", "input", "kwargs")
-    arguments = next((body[key] for key in keys if key in body), None)
+    bodies = [call[key] for key in CONTAINER_KEYS if isinstance(call.get(key), dict)] + [call]
+    names = [body[key] for body in bodies for key in NAME_KEYS if body.get(key) is not None]
+    names += [call[key] for key in (*CONTAINER_KEYS, "action") if isinstance(call.get(key), str)]
+    if not names or not all(isinstance(name, str) for name in names) or not names[0].strip():
+        return "", None
+    arguments = [body[key] for body in bodies for key in ARGUMENT_KEYS if body.get(key) is not None]
+    malformed = any(name != names[0] for name in names) or any(is_tool_definition(body.get("parameters")) for body in bodies)
+    if malformed or has_unknown_keys(bodies):
+        return names[0], None
     try:
-        if isinstance(arguments, str):
-            arguments = strict_json(arguments) if arguments.strip() else {}
-        elif arguments is None:
-            arguments = {}
-        else:
-            refuse_what_is_not_json(arguments)
+        first, *others = [read_arguments(given) for given in arguments or [None]]
     except ValueError:
-        return name, None
-    return name, arguments if isinstance(arguments, dict) else None
+        return names[0], None
+    return names[0], first if all(exact(first, other) for other in others) else None
+
+
+def read_arguments(given: Any) -> dict[str, Any]:
+    """An object, or a JSON string of one; ValueError for everything else."""
+    if isinstance(given, str):
+        given = strict_json(given) if given.strip() else {}
+    elif given is None:
+        given = {}
+    else:
+        refuse_what_is_not_json(given)
+    if not isinstance(given, dict):
+        raise ValueError("not an object")
+    return given
+
+
+def is_tool_definition(parameters: Any) -> bool:
+    """Whether `parameters` declares parameters (a JSON Schema, or a list of definitions) instead of holding arguments."""
+    if isinstance(parameters, str):
+        try:
+            parameters = strict_json(parameters)
+        except ValueError:
+            return False
+    if not isinstance(parameters, dict) or not SCHEMA_KEYS.issuperset(parameters):
+        return False  # a list is malformed in any case
+    properties = parameters.get("properties")
+    if isinstance(properties, dict):
+        return all(isinstance(schema, (dict, bool)) for schema in properties.values())
+    return properties is None and (parameters.get("type") == "object" or "$schema" in parameters or "$ref" in parameters)
+
+
+def has_unknown_keys(bodies: list[dict[str, Any]]) -> bool:
+    """Whether a call without arguments has a key that is neither its name, its container nor metadata."""
+    if any(key in body for body in bodies for key in ARGUMENT_KEYS):
+        return False
+    for body in bodies:
+        for key, value in body.items():
+            known = key in METADATA_KEYS or key in NAME_KEYS or key.startswith(("_", "x-"))
+            if body is bodies[-1]:
+                known = known or (key == "action" and isinstance(value, str))
+                known = known or (key in CONTAINER_KEYS and (value is None or isinstance(value, (str, dict))))
+            if not known:
+                return True
+    return False
 
 
 def expected_calls(calls: Any) -> list[Call]:

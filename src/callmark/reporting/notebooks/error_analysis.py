@@ -20,7 +20,7 @@ The kinds of faults, the most frequent first. What leads the list is where an im
 """,
         {
             "faults": """
-from callmark.grading.grade import sentence
+from callmark.grading.grade import fault_sentence
 
 rows = [
     {
@@ -29,13 +29,13 @@ rows = [
         "scenario type": grade.scenario_type,
         "fault": fault.kind.replace("_", " "),
         "expected": None if fault.expected_index is None else grade.expected[fault.expected_index],
-        "made": None if fault.actual_index is None else grade.made[fault.actual_index],
+        "made": None if fault.actual_index is None else grade.actual[fault.actual_index],
         "argument": fault.argument,
-        "in words": sentence(fault),
+        "in words": fault_sentence(fault),
     }
     for grade in run.grades()
     for fault in grade.faults
-    if not run.counted or run.counted.intersection(fault.evaluators)
+    if not run.fault_evaluators or run.fault_evaluators.intersection(fault.evaluators)
 ]
 faults = pd.DataFrame(rows)
 """,
@@ -63,7 +63,7 @@ A function that has both may be called at the wrong time. Below, case by case: w
         {
             "calls-chart": """
 functions = summary.details.functions.functions
-amiss = [{"name": one.name, "missed": one.expected - one.paired, "extra": one.made - one.paired} for one in functions]
+amiss = [{"name": one.name, "missed": one.expected - one.paired, "extra": one.actual - one.paired} for one in functions]
 amiss = shown(sorted((one for one in amiss if one["missed"] or one["extra"]), key=lambda one: -one["missed"] - one["extra"])[:50])
 sides = amiss.head(20).assign(missed=-amiss["missed"]).melt(id_vars="name", var_name="side", value_name="calls")
 alt.Chart(sides, title="Missed and extra calls").mark_bar().encode(
@@ -85,7 +85,7 @@ extra = faults[faults["expected"].isna()].groupby(["case", "in words"], sort=Fal
 shown(extra.rename(columns={"in words": "extra"}).head(30), 200).set_index("case")
 """,
         },
-        lambda facts: any(one.expected > one.paired or one.made > one.paired for one in facts.details.functions.functions),
+        lambda facts: any(one.expected > one.paired or one.actual > one.paired for one in facts.details.functions.functions),
         "No expected call is missing, and none was made that was not expected.",
     ),
     Section(
@@ -108,15 +108,15 @@ grid.mark_rect().encode(color=alt.Color("count:Q", title="cases")) + grid.mark_t
 shown(to_builtins(confused)).set_index("expected")
 """,
             "calling-table": """
-calling = summary.details.confusion.calling
+calling = summary.details.confusion.call_counts
 counts = {
-    "cases with more calls than expected": calling.more,
-    "… calls too many in them": calling.too_many,
-    "cases with fewer calls than expected": calling.fewer,
-    "… calls too few in them": calling.too_few,
-    "cases in which a call was due": calling.due,
+    "cases with more calls than expected": calling.cases_with_extra_calls,
+    "… calls too many in them": calling.extra_calls,
+    "cases with fewer calls than expected": calling.cases_with_missing_calls,
+    "… calls too few in them": calling.missing_calls,
+    "cases in which a call was due": calling.call_expected,
     "… nothing was called": calling.called_nothing,
-    "cases in which none was due": calling.none_due,
+    "cases in which none was due": calling.no_call_expected,
     "… something was called": calling.called_anyway,
 }
 pd.DataFrame({"number": counts})

@@ -51,11 +51,11 @@ first.
 """,
         {
             "readings": """
-said = summary.details.readings
-shown([{"of": one.of, "says": one.says, "check first": "; ".join(one.check_first)} for one in said], 300).set_index("of")
+said = summary.details.interpretations
+shown([{"of": one.subject, "says": one.text, "check first": "; ".join(one.checks)} for one in said], 300).set_index("of")
 """,
         },
-        lambda facts: bool(facts.details.readings),
+        lambda facts: bool(facts.details.interpretations),
         "Nothing stands out: no number of this run is low, or far from the one that it is read against.",
     ),
     Section(
@@ -91,7 +91,7 @@ right.
 """,
         {
             "scenario-types-chart": """
-types = summary.details.parts.by_scenario_type
+types = summary.details.breakdowns.by_scenario_type
 found = shown([{"scenario type": part.name, "n": part.n, "score": part.means.get(run.headline)} for part in types[:20]])
 alt.Chart(found, title=f"{one_line(run.headline, 60)} by scenario type").mark_bar().encode(
     y=alt.Y("scenario type:N", sort=None, title=None), x=alt.X("score:Q", title="mean", scale=alt.Scale(domain=[0, 1]))
@@ -101,7 +101,7 @@ alt.Chart(found, title=f"{one_line(run.headline, 60)} by scenario type").mark_ba
 shown([{"scenario type": part.name, "n": part.n, **part.means} for part in types[:50]]).set_index("scenario type")
 """,
         },
-        lambda facts: facts.run.scenarios and len(facts.details.parts.by_scenario_type) > 1,
+        lambda facts: facts.run.scenarios and len(facts.details.breakdowns.by_scenario_type) > 1,
     ),
     Section(
         """## Scenario by scenario
@@ -126,7 +126,7 @@ cases in which nothing is to be called.
 """,
         {
             "tools-chart": """
-tools = summary.details.parts.by_tool
+tools = summary.details.breakdowns.by_tool
 found = shown([{"tool": part.name, "n": part.n, "score": part.means.get(run.headline)} for part in tools[:20]])
 alt.Chart(found, title=f"{one_line(run.headline, 60)} by tool").mark_bar().encode(
     y=alt.Y("tool:N", sort=None, title=None), x=alt.X("score:Q", title="mean", scale=alt.Scale(domain=[0, 1]))
@@ -145,7 +145,7 @@ By how many messages stand before the decision. A fall to the right says that it
 """,
         {
             "positions-chart": """
-positions = summary.details.parts.by_position
+positions = summary.details.breakdowns.by_position
 found = shown([{"messages before": part.name, "n": part.n, "score": part.means.get(run.headline)} for part in positions])
 alt.Chart(found, title=f"{one_line(run.headline, 60)} by position", width=420).mark_line(point=True).encode(
     x=alt.X("messages before:O", sort=None, axis=alt.Axis(labelAngle=0)), y=alt.Y("score:Q", title="mean", scale=alt.Scale(domain=[0, 1]))
@@ -155,7 +155,7 @@ alt.Chart(found, title=f"{one_line(run.headline, 60)} by position", width=420).m
 found.set_index("messages before")
 """,
         },
-        lambda facts: not facts.run.scenarios and len(facts.details.parts.by_position) > 1,
+        lambda facts: not facts.run.scenarios and len(facts.details.breakdowns.by_position) > 1,
     ),
     Section(
         """## Conversation by conversation
@@ -204,7 +204,7 @@ business process see is the second. The wider they are apart, the less it can be
         {
             "trials-chart": """
 tried = summary.details.trials
-passes = pd.DataFrame([{"k": one.k, "pass@k": one.any, "pass^k": one.every, "cases": one.cases} for one in tried.passes])
+passes = pd.DataFrame([{"k": one.k, "pass@k": one.any, "pass^k": one.every, "cases": one.cases} for one in tried.pass_rates])
 lines = passes.melt(id_vars="k", value_vars=["pass@k", "pass^k"], var_name="measure", value_name="share")
 alt.Chart(lines, title="One of k tries right, and all of them", width=320, height=200).mark_line(point=True).encode(
     x=alt.X("k:O", axis=alt.Axis(labelAngle=0)),
@@ -216,7 +216,7 @@ alt.Chart(lines, title="One of k tries right, and all of them", width=320, heigh
 passes.set_index("k")
 """,
             "consistency-table": """
-same = {"cases": tried.over_trials, "groups of similar cases": tried.over_groups}
+same = {"cases": tried.trial_consistency, "groups of similar cases": tried.group_consistency}
 pd.DataFrame([{"": name, "the same outcome every time": one.same, "of": one.n} for name, one in same.items() if one.n]).set_index("")
 """,
         },

@@ -88,7 +88,7 @@ def shown(rows, longest=60):
 _RUN_TABLE = """
 about = {
     "run": run.label,
-    "dataset": f"{run.info.dataset.name} ({run.info.dataset.what})",
+    "dataset": f"{run.info.dataset.name} ({run.info.dataset.kind})",
     "cases": f"{summary.cases:,}",
     "conversations": f"{summary.conversations:,}",
     "scored": f"{summary.scored:,} of {summary.graded:,}",

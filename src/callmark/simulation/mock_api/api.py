@@ -20,7 +20,7 @@ from callmark.simulation.mock_api.rows import Row, Things, leaves
 from callmark.simulation.mock_api.shapes import properties, shape, shaped
 from callmark.simulation.mock_api.values import About
 from callmark.simulation.openapi import Api, Operation
-from callmark.simulation.session import Result
+from callmark.simulation.session import ToolResult
 from callmark.types import Call
 
 _MOST_TOLD = 3  # things that are wrong with a call
@@ -49,7 +49,7 @@ class MockApi:
     """The operations of an API, understood as far as they can be."""
 
     def __init__(self, api: Api) -> None:
-        operations = tuple(structs.replace(each, answer=shaped(each.answer) if each.answer else {}) for each in api.operations)
+        operations = tuple(structs.replace(each, response=shaped(each.response) if each.response else {}) for each in api.operations)
         self.api = api = structs.replace(api, operations=operations)
         self.kinds = Kinds(api.operations)
         self.family = Family(self.kinds)
@@ -96,16 +96,16 @@ class MockApiState:
         tables = {name: {**rows, **self.things.unseen.get(name, {})} for name, rows in self.things.tables.items()}
         return tables | {name: {**tables.get(name, {}), **rows} for name, rows in self._records.items()}
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> Result:
+    def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Carry out an operation that there is. Arguments that its schema does not allow, and what is not there (any more), are errors."""
         meaning = self._api.meanings[name]
         wrong = self._api.schemas.violations(Call(name, dict(arguments)))
         if wrong:
             told = "; ".join(f"{where}: {what}" if where else what for where, what in wrong[:_MOST_TOLD])
-            return Result(f"The arguments are not valid: {told}.", True)
+            return ToolResult(f"The arguments are not valid: {told}.", True)
         given = {key: value for key, value in arguments.items() if value is not None}
         answer = self._written(meaning, given) if meaning.operation.writes else self._read(meaning, given)
-        return answer if isinstance(answer, Result) else Result(answer if isinstance(answer, str) else dump(answer))
+        return answer if isinstance(answer, ToolResult) else ToolResult(answer if isinstance(answer, str) else dump(answer))
 
     def _read(self, meaning: Meaning, given: Row) -> Any:
         subject = meaning.subject
@@ -208,9 +208,9 @@ class MockApiState:
     def _told(self, meaning: Meaning, given: Row, *rows: Row) -> Any:
         """The answer, from the things that it is about."""
         operation = meaning.operation
-        if not operation.answer:
-            return dump(rows[0]) if rows and not operation.writes else operation.said or "OK"
-        return self._answer(meaning, operation.answer, given, rows, meaning.subject.at if meaning.subject else None)
+        if not operation.response:
+            return dump(rows[0]) if rows and not operation.writes else operation.response_description or "OK"
+        return self._answer(meaning, operation.response, given, rows, meaning.subject.at if meaning.subject else None)
 
     def _answer(self, meaning: Meaning, schema: Any, given: Row, rows: tuple[Row, ...], at: tuple[str, ...] | None) -> Any:
         answer = shape(schema)
@@ -243,10 +243,10 @@ class MockApiState:
         table = self._records.setdefault(meaning.operation.tool.name, {})
         table[str(len(table) + 1)] = given
 
-    def _missing(self, meaning: Meaning, given: Row, name: str = "") -> Result:
+    def _missing(self, meaning: Meaning, given: Row, name: str = "") -> ToolResult:
         name = name or meaning.own
         kind = meaning.keys.get(name, meaning.kind).replace("_", " ")
-        return Result(f"There is no {kind} {given[name]}.", True)
+        return ToolResult(f"There is no {kind} {given[name]}.", True)
 
 
 def _makes(operation: Operation) -> bool:

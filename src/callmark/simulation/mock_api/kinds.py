@@ -70,7 +70,7 @@ class Kinds:
         self._in_paths = _keys_in_paths(operations)
         for top in (False, True):
             for operation in operations:
-                self._look(operation.answer, _path_noun(operation.path), top=top, depth=0, only_top=top)
+                self._look(operation.response, _path_noun(operation.path), top=top, depth=0, only_top=top)
         self.by_name: dict[str, Kind] = {}
         named = {kind for operation in operations for kind in self._named_by(operation)}
         self.by_name = {name: kind for name, kind in self._all.items() if name in named}
@@ -109,7 +109,7 @@ class Kinds:
 
     def subject(self, operation: Operation) -> Subject | None:
         """What the operation answers; None where that is of no kind."""
-        return self._subject(operation.answer, _path_noun(operation.path), ())
+        return self._subject(operation.response, _path_noun(operation.path), ())
 
     def keys_of(self, operation: Operation) -> dict[str, str]:
         """The parameters that are keys, each with its kind; those inside of other parameters left out."""
@@ -117,7 +117,7 @@ class Kinds:
         return {name: kind for name, kind in named.items() if kind}
 
     def _named_by(self, operation: Operation) -> Iterator[str]:
-        subject = self._subject(operation.answer, _path_noun(operation.path), (), every=True)
+        subject = self._subject(operation.response, _path_noun(operation.path), (), every=True)
         if subject is not None:
             yield subject.kind
         yield from self.keys_of(operation).values()

@@ -18,7 +18,6 @@ from callmark.errors import BadInput
 from callmark.models.keys import Keys, Url, read_url
 from callmark.models.model import ModelError
 from callmark.models.process import program_name
-from callmark.models.specs import KEY_IN_COMMAND
 from callmark.simulation.toolboxes.server_process import LONGEST_LINE, MOMENT, ServerProcess, quoted
 
 if TYPE_CHECKING:
@@ -44,8 +43,7 @@ def read_server(text: str, keys: Keys) -> Server:
     if text.startswith(("http:", "https:")):
         url = read_url(text, keys, where="the address of mcp:", example="mcp:http://localhost:8000/mcp")
         return Server(keys.hide(url.shown), url=url)
-    for found in KEY_IN_COMMAND.finditer(text):
-        keys.add(found[1] or found[2])
+    keys.add_from_command(text)
     try:
         words = shlex.split(text)
     except ValueError as error:

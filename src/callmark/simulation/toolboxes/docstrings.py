@@ -1,4 +1,4 @@
-"""A docstring taken apart: what a function does, and what each of its parameters is, in Google's, NumPy's or Sphinx's style."""
+"""Parse a docstring into description and parameters, in the style of Google, NumPy or Sphinx."""
 
 import inspect
 import re
@@ -8,11 +8,11 @@ from textwrap import dedent
 from msgspec import Struct
 
 _PARAMETERS = frozenset({"args", "arguments", "parameters", "params", "keyword args", "keyword arguments", "other parameters"})
-_OTHERS = frozenset(
+_OTHER_SECTIONS = frozenset(
     {"attributes", "example", "examples", "note", "notes", "raises", "references", "return", "returns", "see also", "todo"}
     | {"warning", "warnings", "warns", "yield", "yields"}
 )
-_SECTIONS = _PARAMETERS | _OTHERS
+_SECTIONS = _PARAMETERS | _OTHER_SECTIONS
 _UNDERLINE = re.compile(r"\s*-{3,}\s*")
 _GOOGLE = re.compile(r"\*{0,2}(\w+)\s*(?:\(.*?\))?\s*:\s*(.*)")
 _NUMPY = re.compile(r"\*{0,2}\w+(?:\s*,\s*\*{0,2}\w+)*\s*(?::.*)?")
@@ -21,77 +21,77 @@ _SPHINX = re.compile(r":(?:param|parameter|arg|argument|key|keyword)\s+(?:[^:]*\
 
 
 class Docstring(Struct, frozen=True):
-    """`text` is everything outside of sections and fields. Parameters that nothing is said of are not there."""
+    """The text outside of sections and fields, and the descriptions of parameters that have one."""
 
     text: str = ""
     parameters: dict[str, str] = {}
 
 
 def read_docstring(docstring: str | None) -> Docstring:
-    """Nothing for None and for an empty one; whatever is in no known style is text."""
+    """Parse a docstring. None and an empty one have neither text nor parameters; unknown styles are text."""
     lines = inspect.cleandoc(docstring or "").splitlines()
     text: list[str] = []
     parameters: dict[str, str] = {}
-    at = 0
-    while at < len(lines):
-        line = lines[at].rstrip()
-        if _is_underlined(lines, at):
-            end = next((after for after in range(at + 2, len(lines)) if _is_underlined(lines, after)), len(lines))
+    index = 0
+    while index < len(lines):
+        line = lines[index].rstrip()
+        if _is_underlined(lines, index):
+            end = next((after for after in range(index + 2, len(lines)) if _is_underlined(lines, after)), len(lines))
             if line.lower() in _PARAMETERS:
-                parameters |= _numpy(lines[at + 2 : end])
+                parameters |= _numpy_parameters(lines[index + 2 : end])
         elif line.endswith(":") and line[:-1].lower() in _SECTIONS:
-            end = _indented(lines, at + 1)
+            end = _indented_end(lines, index + 1)
             if line[:-1].lower() in _PARAMETERS:
-                parameters |= _google(lines[at + 1 : end])
+                parameters |= _google_parameters(lines[index + 1 : end])
         elif _FIELD.match(line):
-            end = _indented(lines, at + 1)
+            end = _indented_end(lines, index + 1)
             if field := _SPHINX.match(line):
-                parameters[field[1]] = _joined([field[2], *lines[at + 1 : end]])
+                parameters[field[1]] = _join([field[2], *lines[index + 1 : end]])
         else:
-            end = at + 1
+            end = index + 1
             text.append(line)
-        at = end
-    return Docstring("\n".join(text).strip(), {name: said for name, said in parameters.items() if said})
+        index = end
+    return Docstring("\n".join(text).strip(), {name: text_lines for name, text_lines in parameters.items() if text_lines})
 
 
-def _is_underlined(lines: list[str], at: int) -> bool:
-    """Whether a section of NumPy's begins there."""
-    return lines[at].rstrip().lower() in _SECTIONS and at + 1 < len(lines) and _UNDERLINE.fullmatch(lines[at + 1]) is not None
+def _is_underlined(lines: list[str], index: int) -> bool:
+    """Return whether a NumPy section starts at that line."""
+    return lines[index].rstrip().lower() in _SECTIONS and index + 1 < len(lines) and _UNDERLINE.fullmatch(lines[index + 1]) is not None
 
 
-def _indented(lines: list[str], start: int) -> int:
-    """Where the lines end that are indented, or blank."""
-    return next((at for at in range(start, len(lines)) if lines[at].strip() and not lines[at][0].isspace()), len(lines))
+def _indented_end(lines: list[str], start: int) -> int:
+    """Return the index after the indented or blank lines from `start` on."""
+    return next((index for index in range(start, len(lines)) if lines[index].strip() and not lines[index][0].isspace()), len(lines))
 
 
-def _google(body: list[str]) -> dict[str, str]:
+def _google_parameters(body: list[str]) -> dict[str, str]:
     found: dict[str, list[str]] = {}
-    said: list[str] = []
+    text_lines: list[str] = []
     for head, rest in _entries(body):
         if entry := _GOOGLE.fullmatch(head):
-            said = found[entry[1]] = [entry[2], *rest]
+            text_lines = found[entry[1]] = [entry[2], *rest]
         else:
-            said += [head, *rest]
-    return {name: _joined(lines) for name, lines in found.items()}
+            text_lines += [head, *rest]
+    return {name: _join(lines) for name, lines in found.items()}
 
 
-def _numpy(body: list[str]) -> dict[str, str]:
+def _numpy_parameters(body: list[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for head, rest in _entries(body):
         if _NUMPY.fullmatch(head):
-            found |= {name.strip().lstrip("*"): _joined(rest) for name in head.partition(":")[0].split(",")}
+            found |= {name.strip().lstrip("*"): _join(rest) for name in head.partition(":")[0].split(",")}
     return found
 
 
 def _entries(body: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """Each line at the margin, with the indented ones under it."""
+    """Yield each unindented line with the indented lines below it."""
     lines = dedent("\n".join(body)).splitlines()
-    at = next((at for at, line in enumerate(lines) if line.strip()), len(lines))
-    while at < len(lines):
-        end = _indented(lines, at + 1)
-        yield lines[at].strip(), lines[at + 1 : end]
-        at = end
+    index = next((index for index, line in enumerate(lines) if line.strip()), len(lines))
+    while index < len(lines):
+        end = _indented_end(lines, index + 1)
+        yield lines[index].strip(), lines[index + 1 : end]
+        index = end
 
 
-def _joined(lines: list[str]) -> str:
+def _join(lines: list[str]) -> str:
     return " ".join(part for line in lines if (part := line.strip()))

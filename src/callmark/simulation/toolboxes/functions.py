@@ -1,13 +1,12 @@
 """Python functions as tools.
 
-    python:module            the public functions that are defined in it (those of `__all__` where it has that)
-    python:module:name,name  functions by name; a class, which is made anew for each conversation, and whose public methods are the tools
-    python:module:name()     makes the tools anew for each conversation: an object with methods, a list or dict of functions
+    python:module            the public functions that are defined in it (those of `__all__` where it has one)
+    python:module:name,name  functions by name; or a class, whose public methods are the tools, instantiated for each conversation
+    python:module:name()     a factory, called for each conversation: returns an object with methods, a list or a dict of functions
 
-Functions of a module share its variables among all conversations; a class or a function that makes one keeps them apart. A function or
-method called `state` is no tool: it gives what the tools work on, `{table: {key: {column: value}}}`. What a function raises is an error
-result. One that does not come back in time is given up, in a thread of its own; while the source is entered, what is printed goes to
-standard error.
+Functions of a module share its variables among all conversations; a class or a factory keeps them apart. A function or method called
+`state` is not a tool: it returns the data, `{table: {key: {column: value}}}`. An exception is an error result. A call that does not return
+in time is abandoned in its thread. While the source is entered, prints go to standard error.
 """
 
 import inspect
@@ -19,23 +18,24 @@ from typing import Any, Self
 
 from callmark.calls.strict import dump
 from callmark.errors import BadInput
+from callmark.models.agent_output import type_name
 from callmark.models.model import ModelError
-from callmark.models.replies import kind_of
 from callmark.models.threads import Outcome
-from callmark.models.user_code import UserCode, described, imported_module
-from callmark.simulation.session import Result, State, Toolbox
-from callmark.simulation.toolboxes.answers import StateReader, refused, told
+from callmark.models.user_code import UserCode, describe_error, import_user_module
+from callmark.simulation.session import State, Toolbox, ToolResult
+from callmark.simulation.toolboxes.provider import ToolboxProvider, ToolboxSettings
+from callmark.simulation.toolboxes.results import StateReader, make_result, reject_call
 from callmark.simulation.toolboxes.signatures import Signature
 from callmark.types import Call, Tool
-from callmark.wording import nearest
+from callmark.wording import did_you_mean
 
 _STATE = "state"
 
 Function = Callable[..., Any]
 
 
-class FunctionTools:
-    """Raises `BadInput` for what cannot be imported or has no functions, and on entering for a class that cannot be made."""
+class FunctionToolSource:
+    """Imports the functions. A spec that cannot be imported or has no functions raises `BadInput`, as does a failing factory on entering."""
 
     def __init__(self, spec: str, *, timeout: float) -> None:
         self.label = f"python:{spec}"
@@ -44,27 +44,27 @@ class FunctionTools:
         module, _, names = spec.partition(":")
         if not module:
             raise BadInput(f"python:{spec} names no module, python:my_tools was expected")
-        imported = imported_module(module, self.label)
-        wanted = [name.strip() for name in names.split(",")] if names else []
-        self._makers = [_maker(imported, module, name) for name in wanted] if wanted else [lambda: imported]
+        loaded = import_user_module(module, self.label)
+        requested = [name.strip() for name in names.split(",")] if names else []
+        self._factories = [_factory(loaded, module, name) for name in requested] if requested else [lambda: loaded]
         self._code = UserCode(self.label, timeout=timeout)
 
     @asynccontextmanager
-    async def opened(self, conversation: str) -> AsyncIterator[Toolbox]:
+    async def open_toolbox(self, conversation: str) -> AsyncIterator[Toolbox]:
         try:
-            functions = await self._made()
-        except BadInput as error:  # it was fine when the source was entered: an error of this conversation, not the end of all
+            functions = await self._make_functions()
+        except BadInput as error:  # it worked on entering, so it is an error of this conversation alone
             raise ModelError(str(error)) from None
         yield _FunctionToolbox(self, functions)
 
     async def run(self, function: Callable[[], Any], what: str) -> Outcome:
-        """What a function gives back or raises; one that does not come back in time raises `ModelError`, in which it is called `what`."""
+        """Return the value or exception of a function; one that does not return in time raises `ModelError` that names it `what`."""
         return await self._code.run(function, what=what)
 
     async def __aenter__(self) -> Self:
-        self._code.enter()
+        self._code.open()
         try:
-            functions = await self._made()
+            functions = await self._make_functions()
         except ModelError as error:
             await self.__aexit__(None, None, None)
             raise BadInput(str(error)) from None
@@ -76,15 +76,15 @@ class FunctionTools:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self._code.leave()
+        await self._code.close()
 
-    async def _made(self) -> dict[str, Function]:
-        """The functions of one conversation, by name."""
+    async def _make_functions(self) -> dict[str, Function]:
+        """Return the functions of one conversation by name."""
         functions: dict[str, Function] = {}
-        for maker in self._makers:
-            value, error = await self.run(maker, "the maker of the tools")
+        for factory in self._factories:
+            value, error = await self.run(factory, "the maker of the tools")
             if error is not None:
-                raise ModelError(f"the tools of {self.label} cannot be made: {described(error)}")
+                raise ModelError(f"the tools of {self.label} cannot be made: {describe_error(error)}")
             for name, function in _functions(value):
                 if name in functions:
                     raise BadInput(f"there are two tools called {name} in {self.label}")
@@ -97,27 +97,29 @@ class FunctionTools:
 
 
 class _FunctionToolbox:
-    def __init__(self, source: FunctionTools, functions: dict[str, Function]) -> None:
+    def __init__(self, source: FunctionToolSource, functions: dict[str, Function]) -> None:
         self.tools = source.tools
         self._source = source
         self._functions = functions
 
-    async def call(self, call: Call) -> Result:
-        if no := refused(call, self._source.signatures):
-            return no
+    async def call(self, call: Call) -> ToolResult:
+        if rejection := reject_call(call, self._source.signatures):
+            return rejection
         function = self._functions.get(call.name)
         if function is None:
             raise ModelError(f"{self._source.label} made no {call.name} for this conversation")
         try:
-            bound = self._source.signatures[call.name].bound(function, deepcopy(call.arguments))  # theirs to change; the call is recorded
+            bound = self._source.signatures[call.name].bind(
+                function, deepcopy(call.arguments)
+            )  # a function may modify its arguments, and the call is recorded
         except BadInput as problem:
-            return Result(f"{problem}{'' if str(problem).endswith('?') else '.'}", is_error=True)
+            return ToolResult(f"{problem}{'' if str(problem).endswith('?') else '.'}", is_error=True)
         value, error = await self._source.run(bound, call.name)
         if error is not None:
-            return told(_said(error), is_error=True)
-        if isinstance(value, Result):
-            return told(value.text, is_error=value.is_error)
-        return told("" if value is None else value if isinstance(value, str) else dump(value))
+            return make_result(_error_text(error), is_error=True)
+        if isinstance(value, ToolResult):
+            return make_result(value.text, is_error=value.is_error)
+        return make_result("" if value is None else value if isinstance(value, str) else dump(value))
 
     async def state(self) -> State | None:
         function = self._functions.get(_STATE)
@@ -125,57 +127,70 @@ class _FunctionToolbox:
             return None
         value, error = await self._source.run(function, _STATE)
         if error is not None:
-            raise ModelError(f"{_STATE} of {self._source.label} raised {described(error)}")
+            raise ModelError(f"{_STATE} of {self._source.label} raised {describe_error(error)}")
         return None if value is None else StateReader(self._source.label).read(dump(value))
 
 
-def _functions(made: Any) -> Iterator[tuple[str, Function]]:
-    """The public functions of a module, the public methods of an object, or what stands in a list, or by name in a dict."""
-    if isinstance(made, ModuleType):
-        listed = getattr(made, "__all__", None)
-        for name, value in vars(made).items():
-            own = name in listed if listed is not None else not name.startswith("_") and getattr(value, "__module__", "") == made.__name__
+def _functions(tools_object: Any) -> Iterator[tuple[str, Function]]:
+    """Yield the public functions of a module, the public methods of an object, or the items of a list or dict of functions."""
+    if isinstance(tools_object, ModuleType):
+        listed = getattr(tools_object, "__all__", None)
+        for name, value in vars(tools_object).items():
+            own = (
+                name in listed
+                if listed is not None
+                else not name.startswith("_") and getattr(value, "__module__", "") == tools_object.__name__
+            )
             if own and inspect.isroutine(value):
                 yield name, value
-    elif isinstance(made, dict | list | tuple):
-        for name, value in made.items() if isinstance(made, dict) else ((getattr(each, "__name__", ""), each) for each in made):
+    elif isinstance(tools_object, dict | list | tuple):
+        for name, value in (
+            tools_object.items() if isinstance(tools_object, dict) else ((getattr(each, "__name__", ""), each) for each in tools_object)
+        ):
             if not callable(value) or not isinstance(name, str) or not name:
-                raise BadInput(f"{kind_of(value)} stands among the tools, a function with a name was expected")
+                raise BadInput(f"{type_name(value)} stands among the tools, a function with a name was expected")
             yield name, value
     else:
-        yield from _methods(made)
+        yield from _methods(tools_object)
 
 
-def _methods(made: Any) -> Iterator[tuple[str, Function]]:
-    """In the order of their definition, those of a class before what it inherits."""
-    names = dict.fromkeys(name for kind in type(made).__mro__[:-1] for name in vars(kind) if not name.startswith("_"))
+def _methods(tools_object: Any) -> Iterator[tuple[str, Function]]:
+    """Yield public methods in the order of their definition, those of a class before inherited ones."""
+    names = dict.fromkeys(name for kind in type(tools_object).__mro__[:-1] for name in vars(kind) if not name.startswith("_"))
     for name in names:
-        static = inspect.getattr_static(made, name)  # a property is not to be asked for its value
+        static = inspect.getattr_static(tools_object, name)  # does not evaluate properties
         if inspect.isroutine(static) or isinstance(static, staticmethod | classmethod):
-            yield name, getattr(made, name)
+            yield name, getattr(tools_object, name)
 
 
-def _maker(module: ModuleType, called: str, name: str) -> Callable[[], Any]:
-    """What gives the tools that a name stands for: anew each time for a class or `name()`."""
-    plain = name.removesuffix("()")
+def _factory(module: ModuleType, module_name: str, name: str) -> Callable[[], Any]:
+    """Return a function that returns the tools of a name: new ones each time for a class or `name()`."""
+    path = name.removesuffix("()")
     found: Any = module
-    for step in plain.split("."):
+    for step in path.split("."):
         try:
             found = getattr(found, step)
         except Exception:
-            raise BadInput(f"the module {called} has no {plain!r}{nearest(step, dir(found))}") from None
-    if isinstance(found, type) or (name != plain and callable(found)):
-        maker: Callable[[], Any] = found
-        return maker
-    if not callable(found) or name != plain:
-        raise BadInput(f"{called}:{name} is {kind_of(found)}, a function or a class was expected")
-    return lambda: {plain.rpartition(".")[2]: found}
+            raise BadInput(f"the module {module_name} has no {path!r}{did_you_mean(step, dir(found))}") from None
+    if isinstance(found, type) or (name != path and callable(found)):
+        factory: Callable[[], Any] = found
+        return factory
+    if not callable(found) or name != path:
+        raise BadInput(f"{module_name}:{name} is {type_name(found)}, a function or a class was expected")
+    return lambda: {path.rpartition(".")[2]: found}
 
 
-def _said(error: BaseException) -> str:
-    """As an agent is told it: no place in a file, which is nothing to it."""
+def _error_text(error: BaseException) -> str:
+    """Return an exception as the agent reads it, without a traceback."""
     try:
         said = str(error)
-    except Exception:  # an exception that cannot be shown
+    except Exception:  # its `__str__` fails
         said = ""
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def _open(text: str, settings: ToolboxSettings) -> FunctionToolSource:
+    return FunctionToolSource(text, timeout=settings.timeout)
+
+
+TOOLBOX = ToolboxProvider("python", _open, "python:my_tools", "functions of a Python module, or methods of a class")

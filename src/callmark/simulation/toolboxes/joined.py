@@ -1,28 +1,21 @@
-"""Several sources of tools as one: every conversation gets a toolbox of each, and sees them as one toolbox of all their tools."""
+"""Several tool sources as one: every conversation gets a toolbox of each, joined into one."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from callmark.errors import BadInput
-from callmark.simulation.session import Result, State, Toolbox, ToolSource
-from callmark.simulation.toolboxes.answers import refused
+from callmark.simulation.session import State, Toolbox, ToolResult, ToolSource
+from callmark.simulation.toolboxes.results import reject_call
 from callmark.types import Call, Tool
 
 
-class ListedTools(ToolSource, Protocol):
-    """A source that says, once it is entered, which tools its toolboxes have."""
+class JoinedToolSource:
+    """Joins tool sources. Entering it raises `BadInput` where two of them have a tool of the same name."""
 
-    @property
-    def tools(self) -> tuple[Tool, ...]: ...
-
-
-class JoinedTools:
-    """Raises `BadInput` on entering where two of the sources have a tool of the same name."""
-
-    def __init__(self, sources: Sequence[ListedTools]) -> None:
+    def __init__(self, sources: Sequence[ToolSource]) -> None:
         self._sources = sources
         self._entered = AsyncExitStack()
         self.label = " + ".join(source.label for source in sources)
@@ -32,9 +25,11 @@ class JoinedTools:
         return tuple(tool for source in self._sources for tool in source.tools)
 
     @asynccontextmanager
-    async def opened(self, conversation: str) -> AsyncIterator[Toolbox]:
+    async def open_toolbox(self, conversation: str) -> AsyncIterator[Toolbox]:
         async with AsyncExitStack() as stack:
-            yield _JoinedToolbox([(source.label, await stack.enter_async_context(source.opened(conversation))) for source in self._sources])
+            yield _JoinedToolbox(
+                [(source.label, await stack.enter_async_context(source.open_toolbox(conversation))) for source in self._sources]
+            )
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
@@ -50,21 +45,21 @@ class JoinedTools:
     def _refuse_repeated_names(self) -> None:
         for name, count in Counter(tool.name for tool in self.tools).items():
             if count > 1:
-                having = [source.label for source in self._sources if any(tool.name == name for tool in source.tools)]
-                raise BadInput(f"there are two tools called {name}, in {' and in '.join(having)}", "Leave one of them out.")
+                labels = [source.label for source in self._sources if any(tool.name == name for tool in source.tools)]
+                raise BadInput(f"there are two tools called {name}, in {' and in '.join(labels)}", "Leave one of them out.")
 
 
 class _JoinedToolbox:
     def __init__(self, toolboxes: list[tuple[str, Toolbox]]) -> None:
         self._toolboxes = toolboxes
-        self._of = {tool.name: toolbox for _, toolbox in toolboxes for tool in toolbox.tools}
+        self._by_tool = {tool.name: toolbox for _, toolbox in toolboxes for tool in toolbox.tools}
         self.tools = tuple(tool for _, toolbox in toolboxes for tool in toolbox.tools)
 
-    async def call(self, call: Call) -> Result:
-        return refused(call, self._of) or await self._of[call.name].call(call)
+    async def call(self, call: Call) -> ToolResult:
+        return reject_call(call, self._by_tool) or await self._by_tool[call.name].call(call)
 
     async def state(self) -> State | None:
-        """The tables of all that have any; of two of one name the later goes by the name of its source too. None where none has any."""
+        """Return the tables of all toolboxes, None where none has a state. The later of two equal names is prefixed with its source."""
         states = [(label, state) for label, toolbox in self._toolboxes if (state := await toolbox.state()) is not None]
         joined: State = {}
         for label, state in states:

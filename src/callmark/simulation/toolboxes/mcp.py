@@ -17,11 +17,12 @@ from callmark.calls.strict import NotStrict, dump, parse
 from callmark.errors import BadInput
 from callmark.models.keys import Keys
 from callmark.models.model import ModelError
-from callmark.simulation.session import Result, State, Toolbox
-from callmark.simulation.toolboxes.answers import StateReader, refused, told
+from callmark.simulation.session import State, Toolbox, ToolResult
 from callmark.simulation.toolboxes.connection import Connection, Server, read_server
+from callmark.simulation.toolboxes.provider import ToolboxProvider, ToolboxSettings
+from callmark.simulation.toolboxes.results import StateReader, refused, told
 from callmark.types import Call, Tool
-from callmark.wording import counted
+from callmark.wording import pluralize
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -37,7 +38,7 @@ _AT_A_TIME = max(2, os.cpu_count() or 1)  # servers that are started; more would
 _STILL_THERE = 5.0  # seconds in which a server that is in doubt must answer
 
 
-class McpTools:
+class McpToolSource:
     """Raises `BadInput` for a command or an address that is none, and on entering for a server that cannot be used."""
 
     def __init__(self, text: str, *, timeout: float, keys: Keys) -> None:
@@ -56,7 +57,7 @@ class McpTools:
         self.tools: tuple[Tool, ...] = ()
 
     @asynccontextmanager
-    async def opened(self, conversation: str) -> AsyncIterator[Toolbox]:
+    async def open_toolbox(self, conversation: str) -> AsyncIterator[Toolbox]:
         if self._is_shared:
             yield _McpToolbox(self, await self._shared(), conversation)
             return
@@ -137,7 +138,7 @@ class McpTools:
 
     async def _started(self) -> Connection:
         if self._barren >= MOST_STARTS:
-            raise ModelError(f"{self._failure}; after {MOST_STARTS} times in a row it is tried no more", hopeless=True)
+            raise ModelError(f"{self._failure}; after {MOST_STARTS} times in a row it is tried no more", fatal=True)
         async with self._starting:
             try:
                 connection = await Connection(self._server, timeout=self._timeout, keys=self.keys, mode=self._mode).start()
@@ -152,7 +153,7 @@ class McpTools:
 class _McpToolbox:
     """`conversation` is told to a server that serves several; None to one that serves no other."""
 
-    def __init__(self, source: McpTools, connection: Connection, conversation: str | None = None) -> None:
+    def __init__(self, source: McpToolSource, connection: Connection, conversation: str | None = None) -> None:
         self.tools = source.tools
         self._names = [tool.name for tool in source.tools]
         self._source = source
@@ -161,7 +162,7 @@ class _McpToolbox:
         self._connection = connection
         self._meta: Any = None if conversation is None else {CONVERSATION: conversation}
 
-    async def call(self, call: Call) -> Result:
+    async def call(self, call: Call) -> ToolResult:
         from mcp.shared.exceptions import MCPError
 
         if no := refused(call, self._names):
@@ -200,7 +201,7 @@ class _McpToolbox:
             raise ModelError(f"{self._source.label} does not tell its state: {self._keys.hide(str(error))}") from None
         return self._source.states.read(text)
 
-    def _told(self, text: str, *, is_error: bool) -> Result:
+    def _told(self, text: str, *, is_error: bool) -> ToolResult:
         return told(self._keys.hide_bytes(text.encode("utf-8", "backslashreplace")).decode(), is_error=is_error)
 
 
@@ -213,7 +214,7 @@ async def _listed_tools(client: "Client") -> tuple[Tool, ...]:
         cursor = page.next_cursor
         if not cursor:
             return _each_once(tools)
-    raise ValueError(f"a list of tools that does not end within {counted(_MOST_PAGES, 'page')}")
+    raise ValueError(f"a list of tools that does not end within {pluralize(_MOST_PAGES, 'page')}")
 
 
 def _each_once(tools: list[Tool]) -> tuple[Tool, ...]:
@@ -263,3 +264,10 @@ def _text(part: "ContentBlock") -> str:
             return text if isinstance(text, str) else f"[resource: {part.resource.uri}]"
         case "resource_link":
             return f"[resource: {part.uri}]"
+
+
+def _open(text: str, settings: ToolboxSettings) -> McpToolSource:
+    return McpToolSource(text, timeout=settings.timeout, keys=settings.keys)
+
+
+TOOLBOX = ToolboxProvider("mcp", _open, "mcp:'python server.py'", "an MCP server, by command or address")

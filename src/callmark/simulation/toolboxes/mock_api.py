@@ -1,7 +1,7 @@
-"""Results that are made up: `openapi:FILE`, the operations of an OpenAPI 3 file, answered as the schemas of their answers say.
+"""A mock API as tools: `openapi:FILE`, the operations of an OpenAPI 3 file, with results that fit their response schemas.
 
-Every conversation begins with things of its own, made from its scenario's id alone, so that all its trials, and what is expected of it,
-begin with the same. Nothing outside is called.
+The data of a conversation depend on its scenario's id alone, so that all its trials, and its expected calls, start from the same. Nothing
+outside is called.
 """
 
 from collections.abc import AsyncIterator
@@ -11,23 +11,24 @@ from pathlib import Path
 from callmark.calls.strict import scrub
 from callmark.simulation.mock_api.api import MockApi, MockApiState
 from callmark.simulation.openapi import read_api
-from callmark.simulation.session import NothingToOpen, Result, State, Toolbox
-from callmark.simulation.toolboxes.answers import refused, told
+from callmark.simulation.session import NullContext, State, Toolbox, ToolResult
+from callmark.simulation.toolboxes.provider import ToolboxProvider, ToolboxSettings
+from callmark.simulation.toolboxes.results import make_result, reject_call
 from callmark.types import Call, Tool
 
 
-class MockApiTools(NothingToOpen):
-    """Raises `BadInput` for a file that is no OpenAPI 3, as `read_openapi` does."""
+class MockApiToolSource(NullContext):
+    """Mocks the API of a file; one that is not OpenAPI 3 raises `BadInput`."""
 
     def __init__(self, path: str) -> None:
         self.label = f"openapi:{scrub(Path(path).name)}"
         self._api = MockApi(read_api(path))
-        self.tools: tuple[Tool, ...] = tuple(each.tool for each in self._api.api.operations)
+        self.tools: tuple[Tool, ...] = tuple(operation.tool for operation in self._api.api.operations)
 
     @asynccontextmanager
-    async def opened(self, conversation: str) -> AsyncIterator[Toolbox]:
-        case = conversation.rsplit("/", 2)[0]  # of `case/trial/one of a kind`: what comes after the case differs from time to time
-        yield _MockApiToolbox(self.tools, self._api.opened(case))
+    async def open_toolbox(self, conversation: str) -> AsyncIterator[Toolbox]:
+        case = conversation.rsplit("/", 2)[0]  # of `case/trial/unique id`
+        yield _MockApiToolbox(self.tools, self._api.start(case))
 
 
 class _MockApiToolbox:
@@ -36,11 +37,20 @@ class _MockApiToolbox:
         self._names = [tool.name for tool in tools]
         self._api = api
 
-    async def call(self, call: Call) -> Result:
-        if no := refused(call, self._names):
-            return no
-        answer = self._api.call(call.name, call.arguments)
-        return told(answer.text, is_error=answer.is_error)
+    async def call(self, call: Call) -> ToolResult:
+        if rejection := reject_call(call, self._names):
+            return rejection
+        result = self._api.call(call.name, call.arguments)
+        return make_result(result.text, is_error=result.is_error)
 
     async def state(self) -> State | None:
         return self._api.state()
+
+
+def _open(text: str, settings: ToolboxSettings) -> MockApiToolSource:
+    return MockApiToolSource(text)
+
+
+TOOLBOX = ToolboxProvider(
+    "openapi", _open, "openapi:api.yaml", "a mock of the API of an OpenAPI 3 file", world="callmark.synthesis.api_world:api_world"
+)

@@ -1,25 +1,25 @@
-"""No tools: for a chatbot that carries out its calls itself."""
+"""No tools: for a chatbot that executes its calls itself."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from callmark.simulation.session import NothingToOpen, Result, State, Toolbox
+from callmark.simulation.session import NullContext, State, Toolbox, ToolResult
 from callmark.types import Call, Tool
 
 
-class NoTools(NothingToOpen):
-    """A source of empty toolboxes, which is an empty toolbox itself: there is nothing that conversations could share."""
+class NoToolSource(NullContext):
+    """A source of empty toolboxes, and an empty toolbox itself: conversations have nothing to share."""
 
     label = "no tools"
     tools: tuple[Tool, ...] = ()
 
     @asynccontextmanager
-    async def opened(self, conversation: str) -> AsyncIterator[Toolbox]:
+    async def open_toolbox(self, conversation: str) -> AsyncIterator[Toolbox]:
         yield self
 
-    async def call(self, call: Call) -> Result:
-        """Nothing can be called."""
-        return Result(f"There is no tool called {call.name}.", is_error=True)
+    async def call(self, call: Call) -> ToolResult:
+        """Return an error result."""
+        return ToolResult(f"There is no tool called {call.name}.", is_error=True)
 
     async def state(self) -> State | None:
         return None

@@ -1,7 +1,7 @@
-"""Results that were recorded: `recorded:FILE`, a dataset of conversations.
+"""Recorded results as tools: `recorded:FILE`, a dataset of conversations.
 
-The k-th time that a call is made (the same tool, the same arguments by section 2 of docs/metrics.md) it gives the k-th result that was
-recorded for it anywhere in the file, and after that the last one again. A call that nobody recorded is an error result, and a miss.
+The k-th time that a call is made (same tool, same arguments by section 2 of docs/metrics.md) it returns the k-th result that is recorded
+for it in the file, after that the last one again. A call without a recorded result returns an error result and counts as a miss.
 """
 
 from collections import defaultdict
@@ -16,86 +16,96 @@ from callmark.calls.values import exact, without_defaults
 from callmark.calls.words import normal
 from callmark.errors import BadInput
 from callmark.formats import load
-from callmark.simulation.session import NothingToOpen, Result, State, Toolbox
-from callmark.simulation.toolboxes.answers import refused, told
+from callmark.simulation.session import NullContext, State, Toolbox, ToolResult
+from callmark.simulation.toolboxes.provider import ToolboxProvider, ToolboxSettings
+from callmark.simulation.toolboxes.results import make_result, reject_call
 from callmark.types import Call, Tool
 
 Arguments = dict[str, Any]
 
 
-class RecordedTools(NothingToOpen):
-    """Raises `BadInput` for a file that cannot be read, or that has no tools or no results in it."""
+class RecordedToolSource(NullContext):
+    """Reads the results of a file. One that cannot be read, or has no tools or no results, raises `BadInput`."""
 
     def __init__(self, path: str) -> None:
         self.label = f"recorded:{scrub(Path(path).name)}"
-        self._known: dict[str, Tool] = {}
+        self._tools_by_name: dict[str, Tool] = {}
         recorded: list[tuple[Call, str]] = []
         with load(path) as rows:
             for row in rows:
                 for tool in row.tools:
-                    self._known.setdefault(tool.name, tool)
-                for (message, place), result in sorted(match_results(row.messages).of.items()):
-                    recorded.append((row.messages[message].calls[place], row.messages[result].text))
-        self.tools = tuple(self._known.values())
+                    self._tools_by_name.setdefault(tool.name, tool)
+                for (message, index), result in sorted(match_results(row.messages).of.items()):
+                    recorded.append((row.messages[message].calls[index], row.messages[result].text))
+        self.tools = tuple(self._tools_by_name.values())
         if not self.tools:
             raise BadInput(f"{scrub(path)} has no tools in it", "Recorded results come from a dataset whose rows have tools.")
         self._results: dict[tuple[str, Hashable], list[tuple[Arguments, str]]] = defaultdict(list)
         for call, text in recorded:
             if not call.malformed:
-                arguments = self.plain(call)
-                self._results[call.name, _kind(arguments)].append((arguments, text))
+                arguments = self.effective_arguments(call)
+                self._results[call.name, _hash_key(arguments)].append((arguments, text))
         if not self._results:
             raise BadInput(f"{scrub(path)} has no result of any call in it", "Recorded results come from conversations with tool results.")
 
     @asynccontextmanager
-    async def opened(self, conversation: str) -> AsyncIterator[Toolbox]:
+    async def open_toolbox(self, conversation: str) -> AsyncIterator[Toolbox]:
         yield RecordedToolbox(self)
 
     def results(self, name: str, arguments: Arguments) -> list[str]:
-        """Everything that was recorded for a call, in the order of the file."""
-        return [text for given, text in self._results.get((name, _kind(arguments)), ()) if exact(given, arguments)]
+        """Return the results that are recorded for a call, in the order of the file."""
+        return [text for given, text in self._results.get((name, _hash_key(arguments)), ()) if exact(given, arguments)]
 
-    def plain(self, call: Call) -> Arguments:
-        """The arguments of a call less those that equal being left out."""
-        tool = self._known.get(call.name)
+    def effective_arguments(self, call: Call) -> Arguments:
+        """Return the arguments of a call without those that equal their default."""
+        tool = self._tools_by_name.get(call.name)
         return dict(without_defaults(call.arguments, tool.parameters)) if tool is not None else call.arguments
 
 
 class RecordedToolbox:
-    def __init__(self, source: RecordedTools) -> None:
+    """The recorded results as one conversation sees them."""
+
+    def __init__(self, source: RecordedToolSource) -> None:
         self.tools = source.tools
         self._source = source
         self._names = [tool.name for tool in source.tools]
-        self._made: list[tuple[str, Arguments]] = []
+        self._calls: list[tuple[str, Arguments]] = []
 
-    async def call(self, call: Call) -> Result:
-        if no := refused(call, self._names):
-            return no
-        arguments = self._source.plain(call)
+    async def call(self, call: Call) -> ToolResult:
+        if rejection := reject_call(call, self._names):
+            return rejection
+        arguments = self._source.effective_arguments(call)
         texts = self._source.results(call.name, arguments)
         if not texts:
-            return Result("No result was recorded for this call.", is_error=True, missed=True)
-        before = sum(name == call.name and exact(made, arguments) for name, made in self._made)
-        self._made.append((call.name, arguments))
-        return told(texts[min(before, len(texts) - 1)])
+            return ToolResult("No result was recorded for this call.", is_error=True, missed=True)
+        before = sum(name == call.name and exact(arguments_before, arguments) for name, arguments_before in self._calls)
+        self._calls.append((call.name, arguments))
+        return make_result(texts[min(before, len(texts) - 1)])
 
     async def state(self) -> State | None:
-        """None: nothing stands behind what was recorded."""
+        """Return None: recorded results have no data behind them."""
         return None
 
 
-def _kind(value: Any) -> Hashable:
-    """One and the same for any two values that are the same; for some that are not, too."""
+def _hash_key(value: Any) -> Hashable:
+    """Return a key that is equal for equal values, and may be equal for others."""
     match value:
         case str():
             try:
-                read = parse(value)
+                parsed = parse(value)
             except NotStrict:
-                read = value
-            return normal(value, "NFC").strip() if isinstance(read, str) else _kind(read)
+                parsed = value
+            return normal(value, "NFC").strip() if isinstance(parsed, str) else _hash_key(parsed)
         case dict():
-            return frozenset((key, _kind(item)) for key, item in value.items())
+            return frozenset((key, _hash_key(item)) for key, item in value.items())
         case list() | tuple():
-            return tuple(map(_kind, value))
+            return tuple(map(_hash_key, value))
         case _:
             return value  # type: ignore[no-any-return]
+
+
+def _open(text: str, settings: ToolboxSettings) -> RecordedToolSource:
+    return RecordedToolSource(text)
+
+
+TOOLBOX = ToolboxProvider("recorded", _open, "recorded:train.jsonl", "results that were recorded in a dataset")

@@ -1,7 +1,7 @@
-"""A Python function as a tool: the JSON Schema of its arguments from its signature and docstring, and arguments as it takes them.
+"""A Python function as a tool: the JSON Schema of its parameters from its signature and docstring, and conversion of arguments.
 
-Types that JSON has a word for are described and converted: plain ones, `Optional`, `Literal`, enums, lists, dicts, dates, `TypedDict`s,
-dataclasses and what is made of them. A parameter of any other type takes whatever it is given.
+Types that have a JSON Schema are described and converted: plain ones, `Optional`, `Literal`, enums, lists, dicts, dates, `TypedDict`s,
+dataclasses and combinations of them. A parameter of any other type accepts every value.
 """
 
 import inspect
@@ -15,15 +15,18 @@ from msgspec import Struct
 from callmark.calls.messages import field_problem
 from callmark.calls.strict import is_strict
 from callmark.errors import BadInput
-from callmark.simulation.openapi import inlined
+from callmark.simulation.openapi_schemas import inline_references
 from callmark.simulation.toolboxes.docstrings import read_docstring
+from callmark.simulation.toolboxes.enumerations import restore_enumerations
 from callmark.types import Tool
-from callmark.wording import nearest
+from callmark.wording import did_you_mean
 
 _KINDS = inspect.Parameter
 
 
 class Parameter(Struct, frozen=True):
+    """A named parameter of a function."""
+
     name: str
     kind: Any
     type: Any
@@ -32,30 +35,32 @@ class Parameter(Struct, frozen=True):
 
 
 class Signature:
-    """How a function is called. One that cannot be looked into takes any arguments; `called` is its name as a tool."""
+    """The signature of a function as a tool of that name. A function that cannot be inspected accepts any arguments."""
 
-    def __init__(self, function: Callable[..., Any], called: str) -> None:
-        said = read_docstring(inspect.getdoc(function))
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        docstring = read_docstring(inspect.getdoc(function))
         try:
             parameters = list(inspect.signature(function).parameters.values())
-        except (TypeError, ValueError):  # built in, says nothing of itself
+        except (TypeError, ValueError):  # a built-in function without a signature
             parameters = [_KINDS("arguments", _KINDS.VAR_KEYWORD)]
-        hints = _hints(function)
+        hints = _type_hints(function)
         self._open = any(parameter.kind is _KINDS.VAR_KEYWORD for parameter in parameters)
         named = [each for each in parameters if each.kind not in (_KINDS.VAR_KEYWORD, _KINDS.VAR_POSITIONAL)]
-        self._parameters = {each.name: _parameter(each, hints.get(each.name, Any), said.parameters.get(each.name, "")) for each in named}
+        self._parameters = {
+            each.name: _parameter(each, hints.get(each.name, Any), docstring.parameters.get(each.name, "")) for each in named
+        }
         schema: dict[str, Any] = {
             "type": "object",
             "properties": {each.name: each.schema for each in self._parameters.values()},
             "required": [each.name for each in self._parameters.values() if each.required],
         }
-        self.tool = Tool(called, said.text, schema if self._open else {**schema, "additionalProperties": False})
+        self.tool = Tool(name, docstring.text, schema if self._open else {**schema, "additionalProperties": False})
 
-    def bound(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable[[], Any]:
-        """The function with these arguments, ready to be called. Raises `BadInput` for those that it does not take."""
+    def bind(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable[[], Any]:
+        """Return the function with these arguments bound. Arguments that it does not accept raise `BadInput`."""
         for name in arguments:
             if name not in self._parameters and not self._open:
-                raise BadInput(f"{self.tool.name} has no argument called {name!r}{nearest(name, self._parameters)}")
+                raise BadInput(f"{self.tool.name} has no argument called {name!r}{did_you_mean(name, self._parameters)}")
         missing = [each.name for each in self._parameters.values() if each.required and each.name not in arguments]
         if missing:
             raise BadInput(f"{self.tool.name} needs {' and '.join(missing)}")
@@ -65,7 +70,7 @@ class Signature:
             if each.name not in arguments:
                 continue
             try:
-                value = _converted(arguments[each.name], each.type)
+                value = _convert(arguments[each.name], each.type)
             except msgspec.ValidationError as error:
                 raise BadInput(field_problem(str(error), each.name)) from None
             if each.kind is _KINDS.POSITIONAL_ONLY:
@@ -75,70 +80,70 @@ class Signature:
         return lambda: function(*positional, **named)
 
 
-def _converted(value: Any, kind: Any) -> Any:
+def _convert(value: Any, kind: Any) -> Any:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError:
-        return msgspec.convert(_whole(value), kind)
+        return msgspec.convert(_with_integers(value), kind)
 
 
-def _whole(value: Any) -> Any:
-    """With 5 for 5.0, which in JSON is a whole number."""
+def _with_integers(value: Any) -> Any:
+    """Return a value with 5 for 5.0, which JSON does not distinguish."""
     match value:
         case float() if value.is_integer():
             return int(value)
         case list():
-            return [_whole(item) for item in value]
+            return [_with_integers(item) for item in value]
         case dict():
-            return {key: _whole(item) for key, item in value.items()}
+            return {key: _with_integers(item) for key, item in value.items()}
         case _:
             return value
 
 
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+def _type_hints(function: Callable[..., Any]) -> dict[str, Any]:
     try:
         return get_type_hints(function, include_extras=True)
-    except Exception:  # names that are known to a type checker only
+    except Exception:  # names that exist only for a type checker
         return {}
 
 
-def _parameter(parameter: inspect.Parameter, hint: Any, said: str) -> Parameter:
+def _parameter(parameter: inspect.Parameter, hint: Any, description: str) -> Parameter:
     default = parameter.default
-    if hint is Any and default.__class__ in (str, int, float, bool):  # nobody said, but it is plain
+    if hint is Any and default.__class__ in (str, int, float, bool):  # not annotated, but the default shows it
         hint = default.__class__
     if default is None:
         hint = hint | None if hint is not Any else Any
-    said = said or _annotated(hint)
+    description = description or _annotation_text(hint)
     try:
-        schema = _described(hint)
-    except (TypeError, ValueError, RecursionError):  # nothing that JSON has a word for
+        schema = _schema(hint)
+    except (TypeError, ValueError, RecursionError):  # a type without a JSON Schema
         hint, schema = Any, {}
-    if said:
-        schema["description"] = said
+    if description:
+        schema["description"] = description
     if default is not _KINDS.empty:
-        with suppress(TypeError, ValueError):  # an object of theirs
+        with suppress(TypeError, ValueError):  # a default that JSON cannot express
             plain = msgspec.to_builtins(default)
             schema |= {"default": plain} if is_strict(plain) else {}
     return Parameter(parameter.name, parameter.kind, hint, schema, default is _KINDS.empty)
 
 
-def _described(hint: Any) -> dict[str, Any]:
-    """The schema of a type, with everything that it refers to in its place and no titles, which are but the names of classes."""
+def _schema(hint: Any) -> dict[str, Any]:
+    """Return the schema of a type, with references inlined and without titles, which only repeat class names."""
     found = msgspec.json.schema(hint)
-    schema = inlined({key: value for key, value in found.items() if key != "$defs"}, found)
-    return dict(_untitled(schema))
+    schema = inline_references({key: value for key, value in found.items() if key != "$defs"}, found)
+    return dict(restore_enumerations(_without_titles(schema), hint))
 
 
-def _untitled(schema: Any) -> Any:
+def _without_titles(schema: Any) -> Any:
     if isinstance(schema, list):
-        return [_untitled(item) for item in schema]
+        return [_without_titles(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     named = schema.get("properties")
-    rest = {key: _untitled(value) for key, value in schema.items() if key not in ("title", "properties")}
-    return rest if named is None else {**rest, "properties": {name: _untitled(value) for name, value in named.items()}}
+    rest = {key: _without_titles(value) for key, value in schema.items() if key not in ("title", "properties")}
+    return rest if named is None else {**rest, "properties": {name: _without_titles(value) for name, value in named.items()}}
 
 
-def _annotated(hint: Any) -> str:
-    """What `Annotated[str, "the city"]` says."""
-    return next((said for said in get_args(hint)[1:] if isinstance(said, str)), "") if get_origin(hint) is Annotated else ""
+def _annotation_text(hint: Any) -> str:
+    """Return the text of `Annotated[str, "the city"]`; empty where there is none."""
+    return next((text for text in get_args(hint)[1:] if isinstance(text, str)), "") if get_origin(hint) is Annotated else ""

@@ -1,46 +1,43 @@
-"""Users: who talks to the agent.
-
-agenda[:STYLE]    a person with tasks, without a model; plain, terse, chatty or impatient, or as the scenario says
-script            reads the lines of the scenario's `data.script`
-any model         plays the user that the scenario's instructions describe
-"""
+"""Simulated users, by spec: a kind that the registry knows (`rule-based:terse`, `script`), else a model that plays the user."""
 
 from collections.abc import Callable, Collection
 
+from callmark import registry
 from callmark.errors import BadInput
-from callmark.formats.scenarios import STYLES
-from callmark.models.specs import HTTP, OTHERS
-from callmark.simulation.session import Ask, User
+from callmark.models.specs import is_provider
+from callmark.simulation.session import Predict, User
 from callmark.simulation.users.llm import LLMUser
-from callmark.simulation.users.rule_based.user import RuleBasedUser
-from callmark.simulation.users.script import ScriptUser
-from callmark.wording import nearest
+from callmark.simulation.users.provider import UserProvider
+from callmark.wording import did_you_mean
 
-_AGENDA, _SCRIPT = "agenda", "script"
-_HINT = f"A user is {_AGENDA}, {', '.join(f'{_AGENDA}:{style}' for style in STYLES)}, {_SCRIPT}, or a model such as openai:gpt-4.1-mini."
+__all__ = ["DEFAULT_USER", "UserProvider", "open_user"]
+
+DEFAULT_USER = "rule-based"
 
 
-def open_user(spec: str, *, ask_model: Callable[[str], tuple[Ask, str]], models: Collection[str] = (), seed: int = 0) -> User:
-    """The user that a spec names. What names none raises `BadInput` with the nearest.
+def open_user(spec: str, *, open_model: Callable[[str], tuple[Predict, str]], models: Collection[str] = (), seed: int = 0) -> User:
+    """Return the user that a spec names; an unknown one raises `BadInput` with the nearest name.
 
-    `ask_model` opens a model by its spec and gives how to ask it and what it is called; `models` are names that stand for one, of
-    `callmark.toml`. `seed` is for `agenda`: another seed, other words.
+    `open_model` opens a model by its spec and returns its prediction function and its label. `models` are the names of models in
+    `callmark.toml`; they come before kinds of users. `seed` selects what users say.
     """
     text = spec.strip()
-    word, colon, rest = text.partition(":")
+    name, colon, options = text.partition(":")
     if text in models:
-        return LLMUser(*ask_model(text))
-    if word == _AGENDA:
-        if colon and rest not in STYLES:
-            raise BadInput(f"there is no agenda user called {rest!r}{nearest(rest, STYLES)}", f"They are {', '.join(STYLES)}.")
-        return RuleBasedUser(rest, seed=seed)
-    if word == _SCRIPT:
-        if colon:
-            hint = "Put its lines into data.script of the scenario, and say script."
-            raise BadInput(f"{text[:80]!r} names no user: a script stands in its scenario", hint)
-        return ScriptUser()
-    if word.lower() in (*HTTP, *OTHERS, "https"):
-        return LLMUser(*ask_model(text))
+        return LLMUser(*open_model(text))
+    if registry.is_known("users", name):
+        provider: UserProvider = registry.find("users", name)
+        return provider.open(options if colon else None, seed)
+    if is_provider(name.lower()):
+        return LLMUser(*open_model(text))
     if not text:
-        raise BadInput("no user is named", _HINT)
-    raise BadInput(f"there is no user called {text[:80]!r}{nearest(word, [_AGENDA, _SCRIPT, *models, *HTTP, *OTHERS])}", _HINT)
+        raise BadInput("no user is named", _hint())
+    known = [*registry.names("users"), *models, *registry.names("models")]
+    raise BadInput(f"there is no user called {text[:80]!r}{did_you_mean(name, known)}", _hint())
+
+
+def _hint() -> str:
+    built_in: list[UserProvider] = list(registry.built_in("users"))
+    known = [example for provider in built_in for example in provider.examples]
+    known += [name for name in registry.names("users") if name not in {provider.name for provider in built_in}]
+    return f"A user is {', '.join(known)}, or a model such as openai:gpt-4.1-mini."

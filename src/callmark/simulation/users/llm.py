@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from callmark.calls.words import words
 from callmark.errors import BadInput
 from callmark.models.model import ModelError
-from callmark.simulation.session import Ask, NothingToOpen, UserTurn
+from callmark.simulation.session import NullContext, Predict, UserTurn
 from callmark.types import Case, Message, Usage
 
 STOP = "###DONE###"
@@ -57,31 +57,31 @@ _FAREWELL = re.compile(
 _WRAPPED = re.compile(r"^([\"“'*_])(.*)([\"”'*_])$", re.DOTALL)
 
 
-class LLMUser(NothingToOpen):
+class LLMUser(NullContext):
     """Plays every scenario that has instructions; `label` is what the model is called."""
 
-    def __init__(self, ask: Ask, label: str) -> None:
+    def __init__(self, ask: Predict, label: str) -> None:
         self.label = label
         self._ask = ask
 
-    def of(self, case: Case, trial: int) -> "ModelSpeaker":
+    def start_session(self, case: Case, trial: int) -> "LLMUserSession":
         """The user of that scenario. Without instructions there is nothing to play: `BadInput`."""
         if not case.instructions.strip():
             raise BadInput(f"{f'{case.place} ({case.id})' if case.place else case.id} has no instructions for a user")
-        return ModelSpeaker(self._ask, case, trial)
+        return LLMUserSession(self._ask, case, trial)
 
 
-class ModelSpeaker:
+class LLMUserSession:
     """A model as the user of one conversation."""
 
-    def __init__(self, ask: Ask, case: Case, trial: int) -> None:
+    def __init__(self, ask: Predict, case: Case, trial: int) -> None:
         self._ask = ask
         self._case = case
         self._trial = trial
         self._turn = 0
         self._said: list[str] = []
 
-    async def speak(self, heard: Sequence[Message]) -> UserTurn:
+    async def next_turn(self, heard: Sequence[Message]) -> UserTurn:
         """What the model says next. It is never empty unless it is done; done is also who says goodbye."""
         self._turn += 1
         talk = swapped(heard)

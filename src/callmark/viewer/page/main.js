@@ -185,7 +185,7 @@ function noRows(cases, one) {
       empty("No case fits.", "Take a filter off, or all of them."),
       el("button", { type: "button", class: "main-button", "data-key": "clear", onclick: () => change(cleared()) }, "Clear the filters"),
     );
-  if (!one.whole) return empty("Reading the cases…", "");
+  if (!one.whole) return empty("ReadContext the cases…", "");
   return one.run.status === "running"
     ? empty("No answer yet.", "They show up here as they come.")
     : empty("This run has no cases.", "Was its dataset empty? `callmark lint` tells.");

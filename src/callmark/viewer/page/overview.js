@@ -130,16 +130,16 @@ function readings(run) {
   return panel(
     "how to read it",
     "",
-    run.readings.map(({ of, says, check_first }) =>
+    run.readings.map(({ subject, text, checks }) =>
       el(
         "div",
         { class: "reading" },
-        el("p", {}, el("b", {}, visible(of)), " ", prose(says)),
-        check_first?.length
+        el("p", {}, el("b", {}, visible(subject)), " ", prose(text)),
+        checks?.length
           ? el(
               "ul",
               {},
-              check_first.map((one) => prose(one, "li")),
+              checks.map((one) => prose(one, "li")),
             )
           : null,
       ),
@@ -189,7 +189,7 @@ function passes(run) {
   );
 }
 
-const USED = { input_tokens: "tokens in", output_tokens: "tokens out", cost: "cost", asked_again: "asked again" };
+const USED = { input_tokens: "tokens in", output_tokens: "tokens out", cost: "cost", retries: "asked again" };
 
 function noted(run) {
   const kinds = Object.entries(run.notes ?? {})

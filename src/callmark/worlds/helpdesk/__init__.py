@@ -1,4 +1,4 @@
-"""A company's help desk: a real MCP server on SQLite (tickets and action items), scenarios for it, and two rule-based agents.
+"""A company's help desk: an MCP server over SQLite (tickets and action items), scenario templates, and two rule-based agents.
 
 python -m callmark.worlds.helpdesk [--seed 7] [--http PORT]
 """

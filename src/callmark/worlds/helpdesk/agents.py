@@ -1,9 +1,9 @@
-"""Two agents for the help desk that need no model: `careful` keeps to the workflow, `sloppy` is the same with faults planted in it.
+"""Two rule-based agents for the help desk: `careful` follows the workflow, `sloppy` is the same agent with planted faults.
 
     callmark simulate … --agent python:callmark.worlds.helpdesk.agents:careful
 
-Both take messages and tools in OpenAI's form and give the assistant's next message. They keep nothing: the conversation is had again from
-its messages each time. They call only tools that are offered.
+Both take messages and tools in OpenAI's format and return the next assistant message. They keep no state: each time they replay the
+conversation from its messages. They call only tools that are offered.
 """
 
 import json
@@ -12,33 +12,33 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from callmark.worlds.helpdesk import tools as names
-from callmark.worlds.helpdesk.clerk import Cancelled, Clerk, Habits, Leaving, Request, Session, StartOver, Turn
 from callmark.worlds.helpdesk.company import TODAY
-from callmark.worlds.helpdesk.days import day_in
-from callmark.worlds.helpdesk.errands import ABILITIES, run
-from callmark.worlds.helpdesk.language import accepts, agrees, is_done, is_greeting, is_leaving, is_no, wants_to_start_over
-from callmark.worlds.helpdesk.wishes import Wish, looks_like_trouble, wishes_in
+from callmark.worlds.helpdesk.dates import find_date
+from callmark.worlds.helpdesk.dialogue import AgentDialogue, AgentFlaws, StartOver, Steps, TaskCancelled, ToolRequest, Turn, UserLeft
+from callmark.worlds.helpdesk.intents import Intent, describes_problem, detect_intents
+from callmark.worlds.helpdesk.language import accepts_refusal, is_finished, is_goodbye, is_greeting, is_no, is_yes, wants_to_start_over
+from callmark.worlds.helpdesk.tasks import ABILITIES, run_task
 
 Message = Mapping[str, Any]
 
 
 class Fault(NamedTuple):
-    """A fault of the sloppy agent. `chance`: in how many of a hundred conversations it is at work, if there is occasion for it."""
+    """A planted fault of the sloppy agent. `percent`: the share of conversations that have it, where there is occasion for it."""
 
     name: str
-    chance: int
-    habit: dict[str, Any]
+    percent: int
+    flaws: dict[str, Any]
 
 
 FAULTS = (
-    Fault("leaves out the expected outcome", 12, {"leaves_out": ("expected_outcome",)}),
-    Fault("leaves out the description", 8, {"leaves_out": ("description",)}),
+    Fault("leaves out the expected outcome", 12, {"omitted_slots": ("expected_outcome",)}),
+    Fault("leaves out the description", 8, {"omitted_slots": ("description",)}),
     Fault("guesses the priority Medium", 15, {"guesses_priority": True}),
-    Fault("looks nothing up", 13, {"looks_nothing_up": True}),
-    Fault("writes without a confirmation", 15, {"writes_unconfirmed": True}),
-    Fault("writes everything twice", 13, {"writes_twice": True}),
+    Fault("looks nothing up", 13, {"skips_lookups": True}),
+    Fault("writes without a confirmation", 15, {"skips_confirmation": True}),
+    Fault("writes everything twice", 13, {"repeats_writes": True}),
     Fault("forgets the second action item", 35, {"forgets_second_item": True}),
-    Fault("due dates a day late", 20, {"day_late": True}),
+    Fault("due dates a day late", 20, {"shifts_due_dates": True}),
 )
 GREETING = "Hello, this is the help desk. What can I do for you?"
 MORE = "Is there anything else I can do for you?"
@@ -46,22 +46,22 @@ GOODBYE = "You are welcome. Goodbye!"
 
 
 def careful(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The next message: a text, or tool calls. With nothing said yet it is a greeting."""
-    return _next(messages, tools, Habits())
+    """Return the next message: a text or tool calls. Without messages it is a greeting."""
+    return _next(messages, tools, AgentFlaws())
 
 
 def sloppy(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The same with the faults that the first thing the user says draws: about half of the conversations have one."""
-    first = next((_text(message) for message in messages if message.get("role") == "user"), "")
-    return _next(messages, tools, habits_for(first))
+    """Return the next message, with the faults that the user's first message selects. About half of the conversations have one."""
+    first_message = next((_text(message) for message in messages if message.get("role") == "user"), "")
+    return _next(messages, tools, flaws_for(first_message))
 
 
-def faults_for(first: str) -> list[Fault]:
-    """The faults of the conversation that begins with these words; always the same ones."""
+def faults_for(first_message: str) -> list[Fault]:
+    """Return the faults of the conversation that starts with this message; the same message always has the same ones."""
     return [
         fault
         for fault in FAULTS
-        if int.from_bytes(blake2b(f"{fault.name}\0{first}".encode(errors="replace"), digest_size=4).digest()) % 100 < fault.chance
+        if int.from_bytes(blake2b(f"{fault.name}\0{first_message}".encode(errors="replace"), digest_size=4).digest()) % 100 < fault.percent
     ]
 
 
@@ -69,116 +69,116 @@ def _drawn(text: str) -> int:
     return int.from_bytes(blake2b(text.encode(errors="replace"), digest_size=4).digest()) % 100
 
 
-def habits_for(first: str) -> Habits:
-    """What the sloppy agent does wrong in the conversation that begins with these words."""
-    habits = Habits()
-    for fault in faults_for(first):
-        leaves_out = (*habits.leaves_out, *fault.habit.get("leaves_out", ()))
-        habits = habits._replace(**fault.habit)._replace(leaves_out=leaves_out)
-    return habits
+def flaws_for(first_message: str) -> AgentFlaws:
+    """Return the combined flaws of a conversation that starts with this message."""
+    flaws = AgentFlaws()
+    for fault in faults_for(first_message):
+        omitted_slots = (*flaws.omitted_slots, *fault.flaws.get("omitted_slots", ()))
+        flaws = flaws._replace(**fault.flaws)._replace(omitted_slots=omitted_slots)
+    return flaws
 
 
-def serve(clerk: Clerk) -> Session[None]:
-    """A whole conversation, from the greeting on. It never ends by itself: whoever says something is answered."""
-    heard = yield from clerk.listen(GREETING)
-    if is_greeting(heard):
-        clerk.tell("Hello!")
+def run_dialogue(dialogue: AgentDialogue) -> Steps[None]:
+    """Run a whole conversation, starting with a greeting. It never ends by itself: every message is answered."""
+    text = yield from dialogue.say(GREETING)
+    if is_greeting(text):
+        dialogue.queue_statement("Hello!")
     while True:
         try:
-            heard = yield from _attend(clerk, heard)
+            text = yield from _handle_message(dialogue, text)
         except StartOver:
-            clerk.waiting.clear()
-            clerk.ticket = None
-            yield from clerk.do(Request(names.START_OVER, {}))
-            heard = yield from clerk.listen("All right, we start over; nothing of that is kept. What would you like to do?")
-        except Cancelled as why:
-            clerk.waiting.clear()
-            clerk.tell(str(why) or "All right, I leave it at that. Nothing was written.")
-            heard = yield from clerk.listen(MORE)
-        except Leaving:
-            clerk.waiting.clear()
-            heard = yield from clerk.listen("All right, nothing more was written. Goodbye!")
+            dialogue.pending_intents.clear()
+            dialogue.current_ticket = None
+            yield from dialogue.call_tools(ToolRequest(names.START_OVER, {}))
+            text = yield from dialogue.say("All right, we start over; nothing of that is kept. What would you like to do?")
+        except TaskCancelled as why:
+            dialogue.pending_intents.clear()
+            dialogue.queue_statement(str(why) or "All right, I leave it at that. Nothing was written.")
+            text = yield from dialogue.say(MORE)
+        except UserLeft:
+            dialogue.pending_intents.clear()
+            text = yield from dialogue.say("All right, nothing more was written. Goodbye!")
 
 
-def _attend(clerk: Clerk, heard: str) -> Session[str]:
-    """Deal with what somebody says when nothing is under way; gives what they say after that."""
-    if wants_to_start_over(heard):
+def _handle_message(dialogue: AgentDialogue, text: str) -> Steps[str]:
+    """Handle a message that is not part of a task in progress; return the user's next message."""
+    if wants_to_start_over(text):
         raise StartOver
-    clerk.waiting += wishes_in(heard)
-    if not clerk.waiting:
-        if is_done(heard) or is_leaving(heard) or (is_no(heard) and (not clerk.refused or len(heard.split()) <= 3)):
-            return (yield from clerk.listen(GOODBYE))
-        if clerk.refused and accepts(heard):
-            clerk.refused = ""
-            return (yield from clerk.listen(f"Thank you for your understanding. {MORE}"))
-        if clerk.refused:
-            clerk.waiting.append(Wish("refuse", heard, clerk.refused))
-        elif clerk.ticket and day_in(heard, TODAY):
-            clerk.waiting.append(Wish("add item", heard))
-        elif looks_like_trouble(heard):
-            clerk.waiting.append(Wish("open ticket", heard))
-    if not clerk.waiting:
-        return (yield from _not_understood(clerk, heard))
-    clerk.misunderstood = 0
-    while clerk.waiting:
-        yield from run(clerk, clerk.waiting.pop(0))
-    return (yield from clerk.listen(MORE))
+    dialogue.pending_intents += detect_intents(text)
+    if not dialogue.pending_intents:
+        if is_finished(text) or is_goodbye(text) or (is_no(text) and (not dialogue.refused_topic or len(text.split()) <= 3)):
+            return (yield from dialogue.say(GOODBYE))
+        if dialogue.refused_topic and accepts_refusal(text):
+            dialogue.refused_topic = ""
+            return (yield from dialogue.say(f"Thank you for your understanding. {MORE}"))
+        if dialogue.refused_topic:
+            dialogue.pending_intents.append(Intent("refuse", text, dialogue.refused_topic))
+        elif dialogue.current_ticket and find_date(text, TODAY):
+            dialogue.pending_intents.append(Intent("add item", text))
+        elif describes_problem(text):
+            dialogue.pending_intents.append(Intent("open ticket", text))
+    if not dialogue.pending_intents:
+        return (yield from _clarify(dialogue, text))
+    dialogue.misunderstandings = 0
+    while dialogue.pending_intents:
+        yield from run_task(dialogue, dialogue.pending_intents.pop(0))
+    return (yield from dialogue.say(MORE))
 
 
-def _not_understood(clerk: Clerk, heard: str) -> Session[str]:
-    """Ask in other words, then offer what there is, then take leave: nobody is asked the same for ever."""
-    if agrees(heard) or (is_greeting(heard) and len(heard.split()) <= 4):
-        return (yield from clerk.listen(f"What would you like to do? I can {ABILITIES}."))
-    clerk.misunderstood += 1
-    if clerk.misunderstood == 1:
+def _clarify(dialogue: AgentDialogue, text: str) -> Steps[str]:
+    """Ask in other words, then list what the desk can do, then say goodbye: nobody is asked the same thing forever."""
+    if is_yes(text) or (is_greeting(text) and len(text.split()) <= 4):
+        return (yield from dialogue.say(f"What would you like to do? I can {ABILITIES}."))
+    dialogue.misunderstandings += 1
+    if dialogue.misunderstandings == 1:
         question = (
             "I am sorry, I did not understand that. Would you like to open a ticket, add an action item, find a ticket or change one?"
         )
-        yield from clerk.do(Request(names.ASK_CLARIFICATION, {"question": question}))
-        return (yield from clerk.listen(question))
-    if clerk.misunderstood == 2:
+        yield from dialogue.call_tools(ToolRequest(names.ASK_CLARIFICATION, {"question": question}))
+        return (yield from dialogue.say(question))
+    if dialogue.misunderstandings == 2:
         return (
-            yield from clerk.listen(
+            yield from dialogue.say(
                 "I still do not see what you need, or it is nothing that I can do here. What I can do:\n"
                 "- open a new ticket\n- add an action item to a ticket\n- find tickets\n- change a ticket's status or priority\n"
                 "- explain how this desk works\nWhich of these is it?"
             )
         )
     return (
-        yield from clerk.listen(
+        yield from dialogue.say(
             "I am afraid that I cannot help with that. Come back whenever there is a ticket to open or to change. Goodbye!"
         )
     )
 
 
-def _next(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], habits: Habits) -> dict[str, Any]:
-    """Have the conversation again as far as it went, and give what comes next."""
-    talk = serve(Clerk({_name(tool) for tool in tools}, habits))
-    turn = next(talk)
-    for said in _heard(messages):
-        while not isinstance(turn, str) and isinstance(said, str):  # calls that nobody carried out
-            turn = talk.send(["nothing came back"] * len(turn))
-        if isinstance(turn, str) == isinstance(said, str):
-            turn = talk.send(said)
+def _next(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], flaws: AgentFlaws) -> dict[str, Any]:
+    """Replay the conversation from its messages and return the next message."""
+    steps = run_dialogue(AgentDialogue({_name(tool) for tool in tools}, flaws))
+    turn = next(steps)
+    for entry in _inputs(messages):
+        while not isinstance(turn, str) and isinstance(entry, str):  # calls without results
+            turn = steps.send(["nothing came back"] * len(turn))
+        if isinstance(turn, str) == isinstance(entry, str):
+            turn = steps.send(entry)
     return _message(turn, sum(len(message.get("tool_calls") or ()) for message in messages))
 
 
-def _heard(messages: Sequence[Message]) -> list[str | list[str]]:
-    """What the agent heard, in order: what the user said, and the results of calls that were made together."""
-    heard: list[str | list[str]] = []
+def _inputs(messages: Sequence[Message]) -> list[str | list[str]]:
+    """Return what the agent received, in order: the user's texts, and the results of calls that were made together."""
+    text: list[str | list[str]] = []
     before = ""
     for message in messages:
         role = message.get("role")
-        if role == "user" and before == "user" and isinstance(heard[-1], str):
-            heard[-1] = f"{heard[-1]}\n{_text(message)}"
+        if role == "user" and before == "user" and isinstance(text[-1], str):
+            text[-1] = f"{text[-1]}\n{_text(message)}"
         elif role == "user":
-            heard.append(_text(message))
-        elif role == "tool" and before == "tool" and isinstance(heard[-1], list):
-            heard[-1].append(_text(message))
+            text.append(_text(message))
+        elif role == "tool" and before == "tool" and isinstance(text[-1], list):
+            text[-1].append(_text(message))
         elif role == "tool":
-            heard.append([_text(message)])
+            text.append([_text(message)])
         before = str(role)
-    return heard
+    return text
 
 
 def _text(message: Message) -> str:

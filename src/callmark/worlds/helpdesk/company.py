@@ -1,4 +1,4 @@
-"""The words that a help desk is made of: its departments and people, and what goes wrong in each department."""
+"""Seed data of the help desk: departments, priorities, people, and typical issues of each department."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ class WorkflowType(NamedTuple):
     means: str
 
 
-TODAY = "2025-05-01"  # the desk's calendar stands still, so that the same conversation always gives the same data
+TODAY = "2025-05-01"  # fixed, so that the same conversation always gives the same data
 
 DEPARTMENTS = (
     Department("IT", "Information Technology", "computers, accounts, networks and servers"),
@@ -50,7 +50,7 @@ FIRST_NAMES = ("Amara", "Ben", "Chiara", "David", "Elif", "Farid", "Grace", "Hug
 LAST_NAMES = ("Abara", "Bauer", "Costa", "Dubois", "Eriksen", "Fontana", "Greene", "Haddad", "Ito", "Jansen", "Kumar", "Lindqvist")
 PLACES = ("in the Berlin office", "on the second floor", "in building C", "at the Porto site", "in the main hall", "at the north gate")
 
-# a title, what is wrong, what is wanted; {place} is one of PLACES
+# title, description, expected outcome; {place} is one of PLACES
 ISSUES: dict[str, tuple[tuple[str, str, str], ...]] = {
     "IT": (
         (
@@ -120,7 +120,7 @@ ISSUES: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
 }
 
-# a title, what is to be done
+# title, description
 STEPS = (
     ("Call the person who reported it", "Find out since when it happens and how often"),
     ("Look at it on site", "Go there and take pictures"),

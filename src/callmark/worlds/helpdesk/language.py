@@ -1,8 +1,8 @@
-"""What people mean, whatever words they use: yes, no, that is all; and what is left of an answer without the small talk."""
+"""Recognition of yes, no, goodbye and the like, and removal of small talk around a value."""
 
 import re
 
-from callmark.calls.agreement import is_yes
+from callmark import is_confirmation
 
 _QUOTES = re.compile(r"\"([^\"]+)\"|“([^”]+)”|«([^»]+)»|‘([^’]+)’|(?<!\w)'((?:[^'\n]|'(?=\w))+)'(?!\w)|`([^`]+)`")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
@@ -58,7 +58,7 @@ _NO_PREFERENCE = re.compile(
 _QUESTION = re.compile(r"^\W*(?:what|which|how|why|who|where|can|could|do|does|is|are|will|would)\b[^.!]*\?\W*$", re.IGNORECASE)
 _GREETING = re.compile(r"^\W*(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|greetings|dear)\b", re.IGNORECASE)
 
-_LEADING = re.compile(  # words that may begin a title as well count only where a mark follows
+_LEADING = re.compile(  # words that could also start a title count only before punctuation
     r"^(?:(?:sure(?: thing)?|ok(?:ay)?|yes|yeah|yep|well|so|please|alright|all right|right|certainly|absolutely|of course|hi|hello|hey|"
     r"great|good|perfect|thanks?|thank you|no problem|let me (?:see|think)|let'?s see|just|simply|actually|sorry|there you go|"
     r"here (?:you go|it is)|fine|good question|easy|ideally)(?:\s*[,!.:;…–—-]+\s*|$)|"
@@ -76,7 +76,7 @@ _OPENING = re.compile(
     r"(?:please |just )*(?:put|write|use|pick|choose|take|say|enter|note)(?: down)?(?=:))(?:\s*[:,–—-]+\s*|\s+)",
     re.IGNORECASE,
 )
-_ANNOUNCED = re.compile(  # `Here is the story: …`: what is announced stands behind the colon
+_ANNOUNCED = re.compile(  # `Here is the story: …`: the value follows the colon
     r"^(?:here|this|that|as (?:a|an|the|for)|for (?:the|its)|i|i['’]?d|i['’]?ll|we|my|our|when|once|name|"
     r"heading|to (?:cut|put|sum|be|make)|in (?:short|a word|brief))\b[^:.!?\n]{0,60}:\s+(?=\S)",
     re.IGNORECASE,
@@ -104,101 +104,104 @@ _FILLER = re.compile(
 )
 
 
-def agrees(text: str) -> bool:
-    """Whether it is a yes; also in a single word or letter that is a yes only to somebody who has just asked."""
-    return is_yes(text) or _SHORT_YES.search(text) is not None
+def is_yes(text: str) -> bool:
+    """Return whether the text is a yes, including single words and letters that are a yes only after a question."""
+    return is_confirmation(text) or _SHORT_YES.search(text) is not None
 
 
-def accepts(text: str) -> bool:
-    """Whether it takes a no for an answer."""
-    return _INSISTS.search(text) is None and (agrees(text) or _ACCEPTS.search(text) is not None)
+def accepts_refusal(text: str) -> bool:
+    """Return whether the user accepts a refusal."""
+    return _INSISTS.search(text) is None and (is_yes(text) or _ACCEPTS.search(text) is not None)
 
 
 def is_no(text: str) -> bool:
-    """Whether it begins with a refusal."""
+    """Return whether the text starts with a no."""
     return _NO.search(text) is not None
 
 
-def is_done(text: str) -> bool:
-    """Whether somebody who was asked for more wants nothing more."""
-    return _DONE.search(without_quotes(text)) is not None
+def is_finished(text: str) -> bool:
+    """Return whether the user, asked for further requests, has none."""
+    return _DONE.search(mask_quotes(text)) is not None
 
 
-def is_leaving(text: str) -> bool:
-    """Whether it is a goodbye, whatever was asked."""
-    return _LEAVING.search(without_quotes(text)) is not None
+def is_goodbye(text: str) -> bool:
+    """Return whether the text is a goodbye, whatever the question was."""
+    return _LEAVING.search(mask_quotes(text)) is not None
 
 
 def wants_to_start_over(text: str) -> bool:
-    return _START_OVER.search(without_quotes(text)) is not None and len(text.split()) <= 25
+    """Return whether the user wants to start over. Long texts do not count."""
+    return _START_OVER.search(mask_quotes(text)) is not None and len(text.split()) <= 25
 
 
 def wants_to_cancel(text: str) -> bool:
-    return _CANCEL.search(without_quotes(text)) is not None and len(text.split()) <= 15
+    """Return whether the user wants to cancel the task. Long texts do not count."""
+    return _CANCEL.search(mask_quotes(text)) is not None and len(text.split()) <= 15
 
 
 def is_greeting(text: str) -> bool:
+    """Return whether the text starts with a greeting."""
     return _GREETING.search(text) is not None
 
 
 def has_no_preference(text: str) -> bool:
-    """Whether somebody leaves it to the clerk."""
+    """Return whether the user leaves the choice to the agent."""
     return len(text.split()) <= 20 and _NO_PREFERENCE.search(text) is not None
 
 
-def is_no_answer(text: str) -> bool:
-    """Whether it is nothing that could be a title or a description: empty, a shrug, a question back."""
+def is_non_answer(text: str) -> bool:
+    """Return whether the text cannot be a title or description: empty, a shrug, a counter-question."""
     return not re.search(r"\w", text) or _UNSURE.search(text) is not None or _QUESTION.search(text) is not None or has_no_preference(text)
 
 
-def quoted(text: str) -> list[str]:
-    """Every text that stands in quotation marks."""
+def quoted_texts(text: str) -> list[str]:
+    """Return every text in quotation marks."""
     return [next(part for part in match.groups() if part is not None).strip() for match in _QUOTES.finditer(text)]
 
 
-def without_quotes(text: str) -> str:
-    """The text with what is quoted blanked out, so that words of a value are not taken for words of the user; every place stays."""
+def mask_quotes(text: str) -> str:
+    """Return the text with quoted parts blanked out, so that words of a value do not count as the user's own. Positions stay the same."""
     return _QUOTES.sub(lambda match: " " * len(match[0]), text)
 
 
-def bare(text: str, *, sentence: bool = False) -> str:
-    """An answer without the small talk around it: `Sure! Let's call it Printer jam, please.` is `Printer jam`. May be empty.
+def strip_small_talk(text: str, *, sentence: bool = False) -> str:
+    """Return an answer without the small talk around it: `Printer jam` for `Sure! Let's call it Printer jam, please.` May be empty.
 
-    What may be a whole `sentence` keeps a beginning such as `It is …`, unless what follows begins anew.
+    With `sentence`, an opening such as `It is …` stays, unless a new clause follows it.
     """
-    found = quoted(text)
-    if len(found) == 1 and len(without_quotes(text).split()) <= 14:
-        return found[0]
-    said = trimmed(text)
+    quotes = quoted_texts(text)
+    if len(quotes) == 1 and len(mask_quotes(text).split()) <= 14:
+        return quotes[0]
+    value = trim_value(text)
     before = None
-    while said != before:
-        before = said
-        said = _ANNOUNCED.sub("", _LEADING.sub("", said))
-        opening = _OPENING.match(said)
-        if opening and not (sentence and _ITSELF.match(said) and said[opening.end() :][:1].islower()):
-            said = said[opening.end() :]
-        said = said.strip()
-    return trimmed(said)
+    while value != before:
+        before = value
+        value = _ANNOUNCED.sub("", _LEADING.sub("", value))
+        opening = _OPENING.match(value)
+        if opening and not (sentence and _ITSELF.match(value) and value[opening.end() :][:1].islower()):
+            value = value[opening.end() :]
+        value = value.strip()
+    return trim_value(value)
 
 
-def trimmed(text: str) -> str:
-    """A value without small talk after it, sentences of small talk around it, quotation marks, and the full stop of a single sentence."""
+def trim_value(text: str) -> str:
+    """Return a value without trailing small talk, sentences of small talk, quotation marks, and the full stop of a single sentence."""
     sentences = [part for part in _SENTENCE.split(text.strip()) if part.strip()]
     while len(sentences) > 1 and _is_filler(sentences[-1]):
         sentences.pop()
     while len(sentences) > 1 and _is_filler(sentences[0]):
         sentences.pop(0)
-    said = " ".join(sentences).strip()
+    value = " ".join(sentences).strip()
     before = None
-    while said != before:
-        before = said
-        said = _TRAILING.sub("", said).strip(" \t,;:-–—|")
-    found = quoted(said)
-    if found and not re.search(r"\w", without_quotes(said)):
-        return found[0]
-    if said.endswith(".") and not re.search(r"[.!?]\s", said):
-        said = said.rstrip(".").rstrip()
-    return said
+    while value != before:
+        before = value
+        value = _TRAILING.sub("", value).strip(" \t,;:-–—|")
+    quotes = quoted_texts(value)
+    if quotes and not re.search(r"\w", mask_quotes(value)):
+        return quotes[0]
+    if value.endswith(".") and not re.search(r"[.!?]\s", value):
+        value = value.rstrip(".").rstrip()
+    return value
 
 
 def _is_filler(sentence: str) -> bool:

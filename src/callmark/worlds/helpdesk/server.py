@@ -3,7 +3,7 @@
 import json
 from typing import TYPE_CHECKING, Any
 
-from callmark.worlds import serving
+from callmark.worlds import mcp_server
 from callmark.worlds.helpdesk import tools
 from callmark.worlds.helpdesk.desk import Desk
 
@@ -14,8 +14,8 @@ _WRITES = (tools.CREATE_TICKET, tools.UPDATE_TICKET, tools.CREATE_ITEM, tools.UP
 
 
 def make_server(seed: int = 7) -> "Server[Any]":
-    """The server, ready to be run over any transport."""
-    return serving.make_server(
+    """Return a server that can run over any transport."""
+    return mcp_server.make_server(
         Desk(seed),
         name="callmark-helpdesk",
         title="Help desk",

@@ -1,8 +1,8 @@
-"""The help desk's tools as a model sees them: names, descriptions, JSON Schemas."""
+"""The help desk's tool definitions: names, descriptions, JSON Schemas."""
 
 from typing import Any
 
-from callmark.types import Tool
+from callmark import Tool
 from callmark.worlds.helpdesk.company import ITEM_STATUSES, PRIORITIES, TICKET_STATUSES, WORKFLOW_TYPES
 
 CREATE_TICKET = "TicketManagementPlugin-create_support_ticket"

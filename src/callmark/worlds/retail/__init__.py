@@ -1,4 +1,4 @@
-"""A retail store: a real MCP server on SQLite (customers, products, orders) with the fifteen tools of a store's assistant, and its policy.
+"""A retail store: an MCP server over SQLite (customers, products, orders) with fifteen tools, a policy, an expert and simulated users.
 
 python -m callmark.worlds.retail [--seed 7] [--http PORT]
 """

@@ -2,17 +2,17 @@
 
 from typing import TYPE_CHECKING, Any
 
-from callmark.worlds import serving
+from callmark.worlds import mcp_server
 from callmark.worlds.retail import tools
-from callmark.worlds.retail.store import Store
+from callmark.worlds.retail.store.store import Store
 
 if TYPE_CHECKING:
     from mcp.server import Server
 
 
 def make_server(seed: int = 7) -> "Server[Any]":
-    """The server, ready to be run over any transport."""
-    return serving.make_server(
+    """Return a server that can run over any transport."""
+    return mcp_server.make_server(
         Store(seed),
         name="callmark-retail",
         title="Retail store",

@@ -1,9 +1,9 @@
-"""The store's tools as a model sees them: names, descriptions, JSON Schemas."""
+"""The store's tool definitions: names, descriptions, JSON Schemas."""
 
 from typing import Any
 
-from callmark.types import Tool
-from callmark.worlds.retail.orders import REASONS
+from callmark import Tool
+from callmark.worlds.retail.store.orders import REASONS
 
 FIND_BY_EMAIL = "find_user_id_by_email"
 FIND_BY_NAME_ZIP = "find_user_id_by_name_zip"
@@ -40,7 +40,7 @@ def _texts(description: str) -> dict[str, Any]:
 
 
 def _tool(name: str, description: str, **properties: dict[str, Any]) -> Tool:
-    """Every argument of every tool is required."""
+    """Return a tool definition in which every argument is required."""
     schema = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
     return Tool(name, description, schema)
 

@@ -1,4 +1,4 @@
-"""The retail store as a world for `callmark synth`: tools, policy, plans over its data, an expert and customers who need no model."""
+"""The retail store as a world for `callmark synth`: tools, policy, plans, a rule-based expert and rule-based users."""
 
 import sys
 from functools import cached_property
@@ -6,28 +6,27 @@ from importlib.resources import as_file, files
 from shlex import quote
 from typing import Any
 
-from callmark.config import read_policy
-from callmark.simulation.session import Agent, State, User
-from callmark.types import Case
-from callmark.worlds.retail.customer import Customers
-from callmark.worlds.retail.expert import Expert
-from callmark.worlds.retail.plans import BRANCHES, plans
-from callmark.worlds.retail.records import Records, read_records
-from callmark.worlds.retail.store import Store
+from callmark import Agent, BadInput, Case, State, User, World, read_policy
+from callmark.worlds.retail.expert.agent import RetailExpert
+from callmark.worlds.retail.plans.generator import BRANCHES, make_plans
+from callmark.worlds.retail.store.records import Records, read_records
+from callmark.worlds.retail.store.store import Store
+from callmark.worlds.retail.tools import TOOLS
+from callmark.worlds.retail.user.simulated_user import RetailUser
 
 _OWN = files("callmark.worlds.retail")
 
 
-class StoreWorld:
-    """A world of the synthesis; the store that it plans by is the one that its server has when it starts."""
+class RetailWorld(World):
+    """The store with its default seed, which is the one that its server starts with."""
 
     label = "the retail store"
     tools = (f"mcp:{quote(sys.executable)} -m callmark.worlds.retail",)
+    tool_definitions = TOOLS
     branches = BRANCHES
-    made_up = False
 
     @cached_property
-    def system(self) -> str:
+    def policy(self) -> str:
         return (_OWN / "policy.md").read_text(encoding="utf-8").strip()
 
     @cached_property
@@ -44,25 +43,24 @@ class StoreWorld:
             store.close()
 
     def plans(self, number: int, *, seed: int, start: int = 0, balance: bool = False) -> list[Case]:
-        """There is always another."""
-        return plans(self._records, number, seed=seed, start=start, balance=balance)
+        """Return plans; there is always another."""
+        return make_plans(self._records, number, seed=seed, start=start, balance=balance)
 
     def expert(self) -> Agent:
-        return Expert()
+        return RetailExpert()
 
     def user(self, seed: int) -> User:
-        return Customers(seed)
+        return RetailUser(seed)
 
-
-def is_store_state(state: State) -> bool:
-    """Whether a server's state is the one that plans are made of."""
-    store = Store()
-    try:
-        return state == store.state()
-    finally:
-        store.close()
-
-
-def store_world() -> StoreWorld:
-    """The store, as it is made when nothing else is said."""
-    return StoreWorld()
+    def check_state(self, state: State) -> None:
+        """Raise `BadInput` for a server whose data differ from those that plans are made of, as with another seed."""
+        store = Store()
+        try:
+            if state == store.state():
+                return
+        finally:
+            store.close()
+        raise BadInput(
+            "these are the tools of the retail store, but its customers, products and orders are not those that plans are made of",
+            "Start the store without --seed, or give --scenarios and --agent.",
+        )

@@ -10,7 +10,10 @@ from random import Random
 
 from callmark.calls.strict import scrub
 from callmark.calls.words import words
-from callmark.simulation.session import NothingToOpen, UserTurn
+from callmark.errors import BadInput
+from callmark.formats.scenarios import STYLES
+from callmark.simulation.session import NullContext, UserTurn
+from callmark.simulation.users.provider import UserProvider
 from callmark.simulation.users.rule_based.concepts import instead_of
 from callmark.simulation.users.rule_based.matters import Matter
 from callmark.simulation.users.rule_based.phrases import IDENTIFIER
@@ -20,6 +23,7 @@ from callmark.simulation.users.rule_based.tasks import Slot, Task, data_of, task
 from callmark.simulation.users.rule_based.understanding import Heard, understand
 from callmark.simulation.users.rule_based.wording import Voice, facts
 from callmark.types import Case, Message
+from callmark.wording import did_you_mean
 
 MOST_REPEATS = 4  # of the same words of the agent, with nothing new in between, that a user listens to
 _PATIENCE = {"plain": 9, "terse": 8, "chatty": 11, "impatient": 6}  # turns in a row that bring nothing new
@@ -30,15 +34,18 @@ _GREETS = re.compile(r"(?:hi|hello|hey|good (?:morning|day|afternoon|evening)|de
 _LABELS = {"id": "number", "query": "search term", "due": "due date", "outcome": "expected outcome", "workflow": "workflow"}
 
 
-class RuleBasedUser(NothingToOpen):
+NAME = "rule-based"
+
+
+class RuleBasedUser(NullContext):
     """Plays every scenario that has tasks or expected calls. `style` is that of the scenario where none is given."""
 
     def __init__(self, style: str = "", *, seed: int = 0) -> None:
-        self.label = f"agenda-{style}" if style else "agenda"
+        self.label = f"{NAME}:{style}" if style else NAME
         self._style = style
         self._seed = seed
 
-    def of(self, case: Case, trial: int) -> "Person":
+    def start_session(self, case: Case, trial: int) -> "Person":
         """The person of that scenario. Data that cannot be used raises `BadInput`."""
         given = data_of(case)
         style = self._style or given.style
@@ -59,7 +66,7 @@ class Person:
         self._identifier = ""
         self._declined: dict[str, int] = {}
 
-    async def speak(self, heard: Sequence[Message]) -> UserTurn:
+    async def next_turn(self, heard: Sequence[Message]) -> UserTurn:
         """What they say next; a goodbye when nothing is left to be done."""
         text = _last_said(heard)
         line, done = self._answer(text)
@@ -355,3 +362,17 @@ def _last_said(heard: Sequence[Message]) -> str:
             break
         said.append(message.text)
     return "\n".join(reversed(said))
+
+
+def _open(options: str | None, seed: int) -> RuleBasedUser:
+    if options is not None and options not in STYLES:
+        raise BadInput(f"there is no {NAME} user called {options!r}{did_you_mean(options, STYLES)}", f"They are {', '.join(STYLES)}.")
+    return RuleBasedUser(options or "", seed=seed)
+
+
+USER = UserProvider(
+    NAME,
+    _open,
+    f"follows its tasks without a model; {', '.join(STYLES)}, or as the scenario says",
+    (NAME, *(f"{NAME}:{s}" for s in STYLES)),
+)

@@ -1,0 +1,58 @@
+"""Choose models by spec, by a name from `callmark.toml`, or by settings."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import structs
+
+from callmark.errors import BadInput
+from callmark.models.keys import Keys
+from callmark.models.model import ModelSettings
+from callmark.wording import did_you_mean
+
+NamedModel = tuple[str | None, ModelSettings]  # its name in `callmark.toml`, None where it has none
+ModelChoice = str | ModelSettings | Sequence[str | ModelSettings]
+
+
+def choose_models(
+    models: ModelChoice, configured: Mapping[str, ModelSettings], settings: Mapping[str, Any] | None = None
+) -> list[NamedModel]:
+    """Return each model with its configured name; `settings` replace those of every model, except that `params` are merged.
+
+    A word that is neither a spec nor a configured name raises `BadInput` with the closest name.
+    """
+    listed = [models] if isinstance(models, str | ModelSettings) else models
+    return [(name, override(model, settings)) for name, model in (_choose(model, configured) for model in listed)]
+
+
+def override(model: ModelSettings, settings: Mapping[str, Any] | None) -> ModelSettings:
+    """Return the model with some settings replaced; `params` are merged."""
+    changes = dict(settings or {})
+    if "params" in changes:
+        changes["params"] = {**model.params, **changes["params"]}
+    try:
+        return structs.replace(model, **changes)
+    except TypeError:
+        unknown = next(name for name in changes if name not in ModelSettings.__struct_fields__)
+        raise BadInput(f"there is no setting called {unknown!r}{did_you_mean(unknown, ModelSettings.__struct_fields__)}") from None
+
+
+def check_prices(models: Sequence[ModelSettings], keys: Keys) -> None:
+    """Raise `BadInput` where a model has no price: a limit of cost would mean nothing for it."""
+    if unpriced := [model.model for model in models if model.price is None]:
+        raise BadInput(
+            f"--max-cost needs a price, and {keys.hide(unpriced[0])} has none",
+            "Give one in callmark.toml: [models.NAME] price = { input = 0.15, output = 0.6 } for a million tokens.",
+        )
+
+
+def _choose(model: str | ModelSettings, configured: Mapping[str, ModelSettings]) -> NamedModel:
+    if isinstance(model, ModelSettings):
+        return None, model
+    if model in configured:
+        return model, configured[model]
+    if ":" not in model and configured:
+        raise BadInput(
+            f"there is no model called {model!r}{did_you_mean(model, configured)}", f"callmark.toml has {', '.join(configured)}."
+        )
+    return None, ModelSettings(model=model)

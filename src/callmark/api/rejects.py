@@ -1,0 +1,57 @@
+"""A file of rejected rows: each row as it was read, with its place and the reason."""
+
+import base64
+from collections.abc import Sequence
+from os import PathLike, fspath
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from callmark.formats import BadRow, Output
+from callmark.types import Conversation
+
+
+class RejectsFile:
+    """Context manager that writes rejected rows as JSONL; with `path` None it writes nothing.
+
+    The file is created with the first row, or at the end of a command that succeeds, so a command that fails early does not empty the
+    file of an earlier run. Rejects that were written stay when the command fails: they are the evidence.
+    """
+
+    def __init__(self, path: str | PathLike[str] | None) -> None:
+        self.path = None if path is None else fspath(path)
+        self._output = Output(self.path)
+        self._opened = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._opened or kind is None:
+            self._open()
+            self._output.__exit__(None, None, None)
+
+    def add_bad_row(self, bad: BadRow) -> None:
+        """Write a row that cannot be read: its text, or base64 where it is not UTF-8."""
+        record: dict[str, Any] = {"file": bad.place.file, bad.place.unit: bad.place.number, "reason": bad.reason}
+        try:
+            record["text"] = bad.row.decode().rstrip("\r\n")
+        except UnicodeDecodeError:
+            record["base64"] = base64.b64encode(bad.row).decode()
+        self._write(record)
+
+    def add_row(self, row: Conversation, reasons: Sequence[str]) -> None:
+        """Write a row that can be read but is not kept. A row without a place in a file is not written."""
+        place = row.place
+        if self.path is not None and place is not None:
+            self._write({"file": place.file, place.unit: place.number, "reason": reasons, "row": msgspec.Raw(row.original.row.rstrip())})
+
+    def _write(self, record: dict[str, Any]) -> None:
+        self._open()
+        self._output.line(msgspec.json.encode(record))
+
+    def _open(self) -> None:
+        if not self._opened:
+            self._output.__enter__()
+            self._opened = True

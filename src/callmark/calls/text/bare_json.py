@@ -1,0 +1,66 @@
+"""Bare JSON: an object or a list of calls, alone or in ``` fences, with text around it."""
+
+import re
+from collections.abc import Container
+
+from callmark.calls.shapes import ARGUMENT_KEYS
+from callmark.calls.text.scan import (
+    CODE_FENCE,
+    FENCE_CLOSED,
+    LIST_END,
+    ReadMark,
+    compile_marks,
+    json_brackets,
+    json_spans,
+    read_json_call,
+    scan,
+    skip,
+)
+from callmark.calls.text.text_format import ParsedText, TextFormat
+from callmark.types import Call
+
+_MARKS = compile_marks(rf'(?:{CODE_FENCE})?(?:\[\s*+)?(?P<value>\{{)\s*+"')
+_BRACKETS = json_brackets("`", "```")
+_HAS_NAME = re.compile(r"""["'](?:name|functionName)["']""")
+_IS_SURELY_A_CALL = re.compile(rf'"(?:{"|".join(ARGUMENT_KEYS)})"\s*+:|\A\{{\s*+"(?:name|functionName)"\s*+:\s*+"[^"]*+"\s*+\}}\Z')
+
+
+def parse_json(text: str, tools: Container[str] | None) -> ParsedText:
+    """Return the calls of every JSON object that is one; other objects are text."""
+    return scan(text, _MARKS, _reader(tools))
+
+
+def _reader(tools: Container[str] | None) -> ReadMark:
+    """Return a reader of the JSON calls at a bracket, up to the first object that is none; without any, the object is text."""
+
+    def read(text: str, mark: re.Match[str]) -> tuple[list[Call] | None, int]:
+        calls: list[Call] = []
+        at = mark.start("value")
+        for start, stop in json_spans(text, at, _BRACKETS):
+            call = _read_object(text[start:stop], tools)
+            if call is None:
+                at = at if calls else stop
+                break
+            calls.append(call)
+            at = stop
+        if not calls:
+            return None, at
+        at = skip(LIST_END, text, at)
+        return calls, skip(FENCE_CLOSED, text, at) if mark[0].startswith("`") else at
+
+    return read
+
+
+def _read_object(text: str, tools: Container[str] | None) -> Call | None:
+    """Return the call of a bare JSON object, broken or not; None when it has no name.
+
+    Data has names too: where `tools` are given, an object with neither arguments nor a name among them is a call only if it has nothing
+    but a name.
+    """
+    if not _HAS_NAME.search(text):
+        return None
+    call = read_json_call(text)
+    return call if call.name and (tools is None or call.name in tools or _IS_SURELY_A_CALL.search(text)) else None
+
+
+FORMAT = TextFormat("json", parse_json)

@@ -1,0 +1,73 @@
+"""Parse a model's text in a named format, or in the first that finds a call."""
+
+from collections.abc import Container
+from functools import cache
+
+from callmark import registry
+from callmark.calls.text.text_format import ParsedText, TextFormat
+
+AUTO = "auto"
+_END_MARKERS = ("<|eom_id|>", "<|eot_id|>", "<|im_end|>", "<|end_of_text|>", "<|endoftext|>", "</s>")
+
+
+def text_format_names() -> tuple[str, ...]:
+    """Return the values of `--parse`: `auto`, then every text format."""
+    return (AUTO, *registry.names("text_formats"))
+
+
+def parse_calls(text: str, format_name: str = AUTO, *, tools: Container[str] = ()) -> ParsedText:
+    """Return the calls of a model's text, in order; repeated calls are repeated.
+
+    An empty text and plain prose have no calls. An unclosed tag, cut or broken JSON and a positional argument give a malformed call.
+    A closed <think> is set aside wherever it stands outside a call, an unclosed one where it opens the text; text before a </think> that
+    nothing opens is thinking too. Markers that end a turn (`<|im_end|>`) are dropped. `tools`, the names of the known tools, only matter to
+    `auto`: it takes `f(a=1)` within prose for a call where f is among them. An unknown format name raises `BadInput`.
+    """
+    text = _strip_end_markers(text)
+    if format_name != AUTO:
+        return _find(format_name).parse(text, None)
+    parsed = ParsedText()
+    for text_format in _built_in():
+        if not text_format.markers or any(marker in text for marker in text_format.markers):
+            parsed = text_format.parse(text, tools)
+            if parsed.calls:
+                return parsed
+    for text_format in _installed():
+        if any(marker in text for marker in text_format.markers):
+            found = text_format.parse(text, tools)
+            if found.calls:
+                return found
+    return parsed
+
+
+def check_text_format(name: str) -> None:
+    """Raise `BadInput` for a name that is neither `auto` nor that of a text format."""
+    if name != AUTO:
+        _find(name)
+
+
+@cache
+def _find(name: str) -> TextFormat:
+    found: TextFormat = registry.find("text_formats", name)
+    return found
+
+
+@cache
+def _built_in() -> tuple[TextFormat, ...]:
+    return tuple(registry.built_in("text_formats"))
+
+
+@cache
+def _installed() -> tuple[TextFormat, ...]:
+    return tuple(registry.installed("text_formats"))
+
+
+def _strip_end_markers(text: str) -> str:
+    """Return the text without white space around it and without the markers that end a turn."""
+    text = text.strip()
+    end = len(text)
+    while marker := next((marker for marker in _END_MARKERS if text.endswith(marker, 0, end)), None):
+        end -= len(marker)
+        while end and text[end - 1].isspace():
+            end -= 1
+    return text[:end]

@@ -1,0 +1,155 @@
+"""What the parsers of all text formats share: scanning from marker to marker, and finding where a JSON text ends.
+
+A JSON text ends where its own brackets close, before any tag that may stand in one of its strings. Nothing is evaluated, nothing
+raises, and every text is read in time linear in its length: no character is scanned twice.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+
+from callmark.calls.shapes import CALL_LEVELS, read_call
+from callmark.calls.strict import DEEPEST, NotStrict, parse, scrub
+from callmark.calls.text.python_code import malformed_call
+from callmark.calls.text.text_format import ParsedText
+from callmark.types import Call
+
+ReadMark = Callable[[str, re.Match[str]], tuple[list[Call] | None, int]]
+
+CODE_FENCE = r"```\w*+\s*+"
+FENCE_CLOSED = re.compile(r"\s*+```")
+LIST_END = re.compile(r"\s*+(?:,\s*+)?\]")
+
+_FIRST_PIECE = 1024  # characters of a JSON text in which its end is looked for first
+_LONGEST_WORD = 16  # characters that a cut can make unreadable: -Infinity, \ud83d
+_NEXT_OBJECT = re.compile(r"[\s,;\[\]]*+\{")
+_EXTRA_BRACES = re.compile(r"(?:\s*+\})++")
+_NAME = re.compile(r"""["'](?:name|functionName)["']\s*+:\s*+["']([^"'\\]++)["']""")
+
+_raw_decode = json.JSONDecoder(strict=False, parse_int=str, parse_float=str).raw_decode  # says where a value ends, not what it is
+
+
+def compile_marks(pattern: str) -> re.Pattern[str]:
+    """Return a pattern that finds the tags of thinking and the markers that open a call."""
+    return re.compile(rf"(?P<think><think(?:ing)?>)|(?P<thought></think(?:ing)?>)|{pattern}", re.MULTILINE)
+
+
+def json_brackets(first: str, end: str) -> re.Pattern[str]:
+    """Return a pattern that finds a string, an opening bracket, a closing one, or the marker `end` that ends them all, strings too.
+
+    `first` is the first character of that marker.
+    """
+    return re.compile(rf'({end})|"(?:[^"\\{first}]|(?!{end}){first}|\\.)*+"?|([{{\[])|([}}\]])', re.DOTALL)
+
+
+def scan(text: str, marks: re.Pattern[str], read: ReadMark) -> ParsedText:
+    """Go from mark to mark and collect calls, text and thinking.
+
+    `read` returns the calls at a mark and where they end, or None and where to continue when it is only text.
+    """
+    calls: list[Call] = []
+    outside: list[str] = []
+    thinking: list[str] = []
+    last = {tag: text.rfind(tag) for tag in ("</think>", "</thinking>")}
+    text_start = at = 0
+    while mark := marks.search(text, at):
+        start, at = mark.span()
+        if mark["think"]:
+            closing = f"</{mark[0][1:]}"
+            stop = text.find(closing, at) if last[closing] >= at else len(text) if start == 0 else -1
+            if stop >= 0:
+                outside.append(text[text_start:start])
+                thinking.append(text[at:stop])
+                text_start = at = min(stop + len(closing), len(text))
+        elif mark["thought"]:
+            if not calls and not thinking:  # the prompt had opened it
+                thinking.append(text[:start])
+                text_start = at
+        else:
+            found, at = read(text, mark)
+            if found is not None:
+                outside.append(text[text_start:start])
+                calls.extend(found)
+                text_start = at
+    return ParsedText(tuple(calls), _join([*outside, text[text_start:]]), _join(thinking))
+
+
+def json_spans(text: str, at: int, brackets: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """Yield where each JSON object from `at` on starts and ends: alone, one after the other or in lists.
+
+    A broken one ends with its brackets; where they do not close, at the marker that ends them all.
+    """
+    while opening := _NEXT_OBJECT.match(text, at):
+        start = opening.end() - 1
+        end = _json_end(text, start)
+        at = find_closing_bracket(brackets, text, start)[0] if end is None else skip(_EXTRA_BRACES, text, end)
+        yield start, at
+
+
+def _json_end(text: str, start: int) -> int | None:
+    """Return where the JSON value ends; None when it is broken. Decodes growing pieces, as a failure costs the length of the piece."""
+    size = _FIRST_PIECE
+    while True:
+        piece = text[start : start + size]
+        try:
+            return start + int(_raw_decode(piece)[1])
+        except json.JSONDecodeError as problem:
+            cut = problem.pos > len(piece) - _LONGEST_WORD or problem.msg.startswith("Unterminated")
+            if not cut or start + size >= len(text):
+                return None
+        except RecursionError:
+            return None
+        size *= 4
+
+
+def find_closing_bracket(brackets: re.Pattern[str], text: str, start: int) -> tuple[int, bool]:
+    """Return where the bracket at `start` is closed, and True; else where a marker or the text ends it, and False."""
+    depth = 0
+    for found in brackets.finditer(text, start):
+        if found[2]:
+            depth += 1
+        elif found[3]:
+            depth -= 1
+            if not depth:
+                return found.end(), True
+        elif found[1]:
+            return found.start(), False
+    return len(text), False
+
+
+def read_json_calls(text: str, spans: list[tuple[int, int]]) -> list[Call]:
+    """Return the call of each span."""
+    return [read_json_call(text[start:stop]) for start, stop in spans]
+
+
+def read_json_call(text: str) -> Call:
+    """Return the call that a JSON text stands for; malformed where it is none, with the name that a laxer reader finds."""
+    text = text.strip()
+    if not text:
+        return Call("", malformed="nothing where a call was opened")
+    try:
+        return read_call(parse(text, deepest=DEEPEST + CALL_LEVELS))
+    except NotStrict as problem:
+        reason = f"arguments: {problem}"
+    try:
+        call = read_call(json.loads(text))
+    except (ValueError, RecursionError):
+        found = _NAME.search(text)
+        return malformed_call(found[1] if found else "", reason, text)
+    return Call(call.name, {}, call.id, call.malformed or reason, scrub(text))
+
+
+def find_end(pattern: re.Pattern[str], text: str, at: int) -> tuple[int, int]:
+    """Return where a pattern next starts and ends, both the end of the text when there is none. A lookahead starts where it ends."""
+    found = pattern.search(text, at)
+    return found.span() if found else (len(text), len(text))
+
+
+def skip(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Return where the pattern at `at` ends; `at` where it does not match."""
+    found = pattern.match(text, at)
+    return found.end() if found else at
+
+
+def _join(pieces: list[str]) -> str:
+    return scrub("\n".join(piece for piece in map(str.strip, pieces) if piece))

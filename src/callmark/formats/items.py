@@ -1,0 +1,46 @@
+"""Rows that are in memory: dicts, conversations and cases, numbered like the rows of a file."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+from msgspec import structs
+
+from callmark.errors import BrokenRow
+from callmark.types import Conversation, Place
+
+NAME = "the dataset"  # in messages
+
+
+class Items:
+    """The items of a list, in order, as `(number, row)`: a conversation or case as it is, anything else as JSON.
+
+    An item that JSON cannot hold raises `BrokenRow` with its number.
+    """
+
+    name = NAME
+    unit: Literal["item"] = "item"
+    rereadable = True
+    size = 0
+    position = 0
+
+    def __init__(self, items: Iterable[Any]) -> None:
+        self._items = tuple(items)
+
+    def __iter__(self) -> Iterator[tuple[int, bytes | Conversation]]:
+        for number, item in enumerate(self._items, 1):
+            yield number, item_row(item, number)
+
+    def close(self) -> None:
+        """Do nothing: there is no file."""
+
+
+def item_row(item: Any, number: int) -> bytes | Conversation:
+    """Return a conversation or case with its place, and anything else as JSON."""
+    place = Place("", number, "item")
+    if isinstance(item, Conversation):
+        return item if item.place is not None else structs.replace(item, place=place)
+    try:
+        return json.dumps(item).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BrokenRow(f"{place} cannot be read as JSON: {error}.") from None

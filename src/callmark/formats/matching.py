@@ -1,0 +1,135 @@
+"""Match predictions to cases: by the id of the case, or by position where no row of the file has an id.
+
+Grading, replay, synthesis and the viewer share this. Several predictions of one case are its trials, where they say so. Of several
+predictions of one trial the first counts, or the first that is not an error; the others are counted as repeated. A file in which some rows
+name their case and others do not raises `BadInput`.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct, field, structs
+
+from callmark.errors import BadInput
+from callmark.formats.prediction_lines import decode_prediction, encode_prediction
+from callmark.formats.predictions import Answer, Predictions
+from callmark.types import Case, Place, Prediction
+
+_MARKERS = ("<tool_call>", "[TOOL_CALLS]", "<|python_tag|>", "<function=")  # of calls in raw text
+_HELD_DECODED = 20_000  # predictions; more are held as their lines, which take a quarter of the memory
+
+Held = Prediction | bytes  # a prediction, or its line
+
+
+class PredictionsInfo(Struct, omit_defaults=True):
+    """Counts of a predictions file: `unmatched` predictions are for no case, `repeated` ones for a trial that has its prediction, `parsed`
+    ones were read out of text; `unparsed` ones have no calls, though their text looks as if it held some.
+    """
+
+    name: str = ""
+    rows: int = 0
+    unmatched: int = 0
+    repeated: int = 0
+    parsed: int = 0
+    unparsed: int = 0
+    first_unmatched: str = ""
+
+
+class MatchedPredictions(Struct):
+    """Predictions by case, in the order of their trials, and the counts of their file.
+
+    The key of a case is its id, or, where predictions are matched `in_order`, its index.
+    """
+
+    by_case: dict[str, list[Held]] = {}
+    in_order: bool = False
+    info: PredictionsInfo = field(default_factory=PredictionsInfo)
+
+    def key(self, case: str, index: int) -> str:
+        """Return what the predictions of a case are found under."""
+        return str(index) if self.in_order else case
+
+    def of_case(self, case: str, index: int) -> list[Prediction]:
+        """Return the predictions of a case, given by its id and its index; none where there is none. Each carries the id of the case."""
+        found = [_decoded(item) for item in self.by_case.get(self.key(case, index), ())]
+        return [structs.replace(prediction, case=case) for prediction in found] if self.in_order else found
+
+    def lines_of_case(self, case: str, index: int, predictions: Iterable[Prediction]) -> list[bytes]:
+        """Return the lines of what `of_case` returned, encoded anew only where they are not held."""
+        held = self.by_case.get(self.key(case, index), ())
+        return [
+            item if isinstance(item, bytes) and not self.in_order else encode_prediction(prediction)
+            for item, prediction in zip(held, predictions, strict=True)
+        ]
+
+    def find(self, case: Case, trial: int) -> Prediction | None:
+        """Return the prediction of a case in one trial; None where there is none."""
+        return next((prediction for prediction in self.of_case(case.id, case.index) if prediction.trial == trial), None)
+
+    def count_unmatched(self, keys: Iterable[str]) -> None:
+        """Count the predictions that are for none of the cases with these keys."""
+        unmatched = set(self.by_case).difference(keys)
+        self.info.unmatched = sum(len(self.by_case[key]) for key in unmatched)
+        self.info.first_unmatched = next((key for key in self.by_case if key in unmatched), "")
+
+
+def supersedes(*, error: bool, earlier_error: bool) -> bool:
+    """Return whether a later prediction of the same case and trial counts instead of the earlier one: any result, instead of an error."""
+    return earlier_error and not error
+
+
+def match_predictions(*files: Predictions) -> MatchedPredictions:
+    """Return the predictions of the files, by case. In order, rows that cannot be read are counted too. Positions without gaps from 1 on
+    are taken to be counted from 1. With several files (the output and the errors of a batch) every row has to name its case.
+    """
+    by_case: dict[str, list[Held]] = {}
+    trials: dict[str, dict[int, tuple[bool, Held]]] = {}  # of cases with several predictions: whether each is an error, and the prediction
+    all_positions = True  # whether every row gives the position of its case
+    info = PredictionsInfo(name=" and ".join(file.name for file in files))
+    in_order: bool | None = None
+    for file, place, row in _rows(files):
+        has_case = row.case is not None
+        if in_order is None:
+            in_order = not has_case
+        elif in_order is has_case:
+            raise _mixed_rows(place, has_case=has_case)
+        if in_order and len(files) > 1:
+            raise BadInput(f"{place}: the row does not say which case it is for", "In order, predictions can come from one file only.")
+        key = row.case if row.case is not None else str(file.good_rows + file.bad_rows - 1 if row.position is None else row.position)
+        all_positions = all_positions and row.position is not None
+        prediction = row.prediction
+        info.rows += 1
+        if row.parsed:
+            info.parsed += 1
+        elif not prediction.calls and any(marker in prediction.text for marker in _MARKERS):
+            info.unparsed += 1
+        held: Held = prediction if info.rows <= _HELD_DECODED else encode_prediction(prediction)
+        if key not in by_case:
+            by_case[key] = [held]
+            continue
+        if key not in trials:
+            first = _decoded(by_case[key][0])
+            trials[key] = {first.trial: (bool(first.error), by_case[key][0])}
+        earlier = trials[key].get(prediction.trial)
+        info.repeated += earlier is not None
+        if earlier is None or supersedes(error=bool(prediction.error), earlier_error=earlier[0]):
+            trials[key][prediction.trial] = (bool(prediction.error), held)
+    for key, by_trial in trials.items():
+        by_case[key] = [held for _, (_, held) in sorted(by_trial.items())]
+    if all_positions and by_case and {str(position) for position in range(1, len(by_case) + 1)} == by_case.keys():  # counted from 1
+        by_case = {str(int(key) - 1): predictions for key, predictions in by_case.items()}
+    return MatchedPredictions(by_case, bool(in_order), info)
+
+
+def _rows(files: Iterable[Predictions]) -> Iterator[tuple[Predictions, Place, Answer]]:
+    for file in files:
+        for place, row in file:
+            yield file, place, row
+
+
+def _mixed_rows(place: Place, *, has_case: bool) -> BadInput:
+    which = "says which case it is for, those before it do not" if has_case else "does not say which case it is for, those before it do"
+    return BadInput(f"{place}: the row {which}", "Either every row has the id of its case, or none: then they are taken in order.")
+
+
+def _decoded(item: Held) -> Prediction:
+    return item if isinstance(item, Prediction) else decode_prediction(item)

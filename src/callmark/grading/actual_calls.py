@@ -1,0 +1,70 @@
+"""Read what a model returned, in whatever form it is at hand, as calls.
+
+A list of calls or a single call in any shape; an assistant's message; a chat completion or a Responses body; a text with calls in it, as a
+model writes them. None, an empty list and a text without calls are no calls. Anything that cannot be understood raises `BadInput`: no call
+is never the result of a misunderstanding. What stands in the place of a call and is none is a malformed call, as that is the model's doing.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from callmark.calls.shapes import read_calls
+from callmark.calls.strict import dump
+from callmark.errors import BadInput
+from callmark.types import Call, Message, Prediction, Tool
+
+_NAMES = frozenset({"name", "functionName", "function", "tool", "function_name", "tool_name", "toolName", "action"})  # keys of a call
+
+
+def read_actual(actual: Any, tools: Sequence[Tool] = ()) -> tuple[Call, ...]:
+    """Return the calls that a model made. `tools` help to find calls in a text."""
+    match actual:
+        case None:
+            return ()
+        case Call():
+            return (actual,)
+        case list() | tuple():
+            return _read_list(actual, tools)
+        case str():
+            return _parse_text(actual, tools)
+        case Mapping():
+            return read_calls(dict(actual)) if _is_call(actual) else _read_response(actual, tools)
+        case Message():
+            return actual.calls or _parse_text(actual.text, tools)
+        case Prediction():
+            return _read_prediction(actual, tools)
+        case _:
+            raise BadInput(f"the actual calls are a {type(actual).__name__}, a list of calls, a message, a response or a text was expected")
+
+
+def _read_list(values: Sequence[Any], tools: Sequence[Tool]) -> tuple[Call, ...]:
+    for value in values:
+        if isinstance(value, Message):
+            return tuple(call for message in values for call in read_actual(message, tools))
+        if isinstance(value, dict) and not _is_call(value) and ("role" in value or "type" in value):
+            return _read_response({"output": list(values)}, tools)  # messages, or the items of a Responses body
+    return read_calls(values if isinstance(values, list) else list(values))
+
+
+def _is_call(value: Mapping[str, Any]) -> bool:
+    return "role" not in value and not _NAMES.isdisjoint(value)
+
+
+def _read_response(response: Mapping[str, Any], tools: Sequence[Tool]) -> tuple[Call, ...]:
+    from callmark.formats.predictions import read_prediction
+
+    return _read_prediction(read_prediction(dump(dict(response)).encode()).prediction, tools)
+
+
+def _read_prediction(prediction: Prediction, tools: Sequence[Tool]) -> tuple[Call, ...]:
+    if prediction.error:
+        raise BadInput(f"there is no prediction to grade: {prediction.error}")
+    return prediction.calls or _parse_text(prediction.text, tools)
+
+
+def _parse_text(text: str, tools: Sequence[Tool]) -> tuple[Call, ...]:
+    if not text or text.isspace():
+        return ()
+    from callmark.calls.text import parse_calls
+
+    return parse_calls(text, tools={tool.name for tool in tools}).calls

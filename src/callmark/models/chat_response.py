@@ -1,0 +1,95 @@
+"""Predictions out of chat completions, as servers send them."""
+
+from collections.abc import Container
+
+import msgspec
+from msgspec import Raw
+
+from callmark.calls.text import parse_calls
+from callmark.errors import BadInput
+from callmark.formats.responses import Fields, Said, decode_fields, error_text, kind, read_value, said_in, shown_keys, text_in
+from callmark.formats.surrogates import reject_surrogates, escape_surrogates
+from callmark.models.http_response import HttpResponse, StatusHint, describe_body, payload_error, response_error, shorten
+from callmark.models.model import ModelError, ModelSettings
+from callmark.models.tools_in_prompt import parse_constrained
+from callmark.types import Prediction, Usage
+
+_CONTENT_FILTER = "content_filter"
+_MAX_FINISH_REASON = 60  # characters
+_MAX_DIGITS = 12  # of a token count
+
+_decode_choices = msgspec.json.Decoder(list[dict[str, Raw]]).decode
+
+
+def read_response(
+    response: HttpResponse,
+    settings: ModelSettings,
+    *,
+    address: str = "the server",
+    tool_names: Container[str] = (),
+    hint: StatusHint = lambda status: "",
+) -> Prediction:
+    """Return the prediction in a response, without its case. What is not the model's doing raises `ModelError`: an error status, an error
+    object, no JSON, no choices.
+
+    Malformed calls, no call and a filtered response are predictions. Where the server found no calls, text is parsed for them if
+    `parses_text`; `tool_names` help with that. `hint` gives what to add to the message of an error status.
+    """
+    if not response.is_success:
+        raise response_error(response, address=address, hint=hint)
+    body = response.body
+    mended = escape_surrogates(body)
+    finish = ""
+    try:
+        fields = decode_fields(mended)
+        finish = _finish_reason(fields)
+        found = said_in(fields) or Said()
+        error = read_value(fields["error"]) if "error" in fields else None
+    except BadInput as problem:
+        if finish != _CONTENT_FILTER:
+            raise ModelError(f"{address} gave an answer that cannot be read: {problem}", retryable=True) from None
+        found, error = Said(), None
+    except (ValueError, RecursionError):
+        raise ModelError(f"{address} answered with {describe_body(body)}, a JSON object was expected", retryable=True) from None
+    if message := error_text(error):
+        raise payload_error(error, message, response, address=address, hint=hint)
+    if "choices" not in fields:
+        raise ModelError(f"{address} gave an answer without choices: its keys are {shown_keys(fields)}", retryable=True)
+    if found.error and finish != _CONTENT_FILTER:
+        raise ModelError(f"{address} gave no answer: {shorten(found.error)}", retryable=True)
+    calls, text, thinking = found.calls or (), found.text, found.thinking
+    if not calls and text and parses_text(settings):
+        constrained = settings.tools_in_prompt == "constrained" and settings.parse is None
+        parsed = parse_constrained(text, tool_names) if constrained else parse_calls(text, settings.parse or "auto", tools=tool_names)
+        calls, text = parsed.calls, parsed.text
+        thinking = "\n".join(part for part in (thinking, parsed.thinking) if part)
+    if mended != body:
+        calls = tuple(map(reject_surrogates, calls))
+    return Prediction("", 0, calls, text, thinking, finish=finish, usage=_usage(fields))
+
+
+def parses_text(settings: ModelSettings) -> bool:
+    """Return whether text is parsed for calls: the settings name a text format, or the tools are in the prompt."""
+    return settings.parse is not None or settings.tools_in_prompt in ("free", "constrained")
+
+
+def _finish_reason(fields: Fields) -> str:
+    """Return why the model stopped, in its own word; empty where it does not say."""
+    try:
+        choices = _decode_choices(fields["choices"])
+    except (KeyError, ValueError):
+        return ""
+    return text_in(choices[0], "finish_reason")[:_MAX_FINISH_REASON] if choices else ""
+
+
+def _usage(fields: Fields) -> Usage | None:
+    """Return the token counts; None where there are none, 0 for a count that is not a whole number."""
+    if "usage" not in fields or kind(fields["usage"]) != "{":
+        return None
+    try:
+        usage = decode_fields(fields["usage"])
+    except (ValueError, RecursionError):  # a key in it that is not UTF-8: what stood around it was only skipped
+        return None
+    digits = [bytes(usage.get(key, b"0")) for key in ("prompt_tokens", "completion_tokens")]
+    input_tokens, output_tokens = (int(text) if text.isdigit() and len(text) < _MAX_DIGITS else 0 for text in digits)
+    return Usage(0.0, input_tokens, output_tokens) if input_tokens or output_tokens else None

@@ -1,0 +1,103 @@
+"""Show one conversation message by message, with its calls and results: in the terminal, or as Markdown."""
+
+import re
+
+from rich.console import Console
+from rich.text import Text
+
+from callmark.reporting.safety import escape_controls, fold_text, one_line
+from callmark.reporting.terminal import call_text
+from callmark.types import Call, Case, Conversation, Message
+
+_MAX_NAME = 80
+FOLD = 600  # characters of a message that are shown
+_STYLES = {
+    "system": "dim",
+    "developer": "dim",
+    "user": "bold green",
+    "assistant": "bold cyan",
+    "tool": "bold yellow",
+    "function": "bold yellow",
+}
+
+
+def show_conversation(console: Console, row: Conversation, *, fold: int | None = FOLD) -> None:
+    """Print a conversation from top to bottom, and the expected calls of a case. `fold` cuts long texts; None shows them whole."""
+    for index, message in enumerate(row.messages):
+        if index:
+            console.print(Text("   │", style="dim"))
+        console.print(_message_header(index, message))
+        if message.text:
+            _print_indented(console, Text(fold_text(message.text, fold)))
+        for call in message.calls:
+            _print_indented(console, call_text(call, fold))
+    if isinstance(row, Case):
+        _show_expected(console, row, fold)
+
+
+def markdown(row: Conversation, *, fold: int | None = FOLD) -> str:
+    """Return a conversation as Markdown. All text from data is in code blocks or escaped, so none of it is read as markup."""
+    title = f"{row.place}" if row.place else row.id
+    parts = [f"# {_escape_markdown(title)}"]
+    for index, message in enumerate(row.messages):
+        called = f" calls {', '.join(_escape_markdown(call.name or 'nothing') for call in message.calls)}" if message.calls else ""
+        named = f" {_escape_markdown(message.name)}" if message.name else ""
+        parts.append(f"**{index} {_escape_markdown(message.role.upper())}**{named}{called}")
+        if message.text:
+            parts.append(_code_block(fold_text(message.text, fold)))
+        parts += [_code_block(fold_text(str(call), fold), "python") for call in message.calls]
+    if isinstance(row, Case):
+        parts += [_escape_markdown(row.instructions)] if row.instructions else []
+        parts.append("**expected**")
+        parts += [_code_block(fold_text(str(call), fold), "python") for call in row.expected] or ["no call"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _message_header(index: int, message: Message) -> Text:
+    text = Text(f"{index:>2} ", style="dim")
+    text.append(one_line(message.role.upper(), _MAX_NAME), style=_STYLES.get(message.role, "bold"))
+    if message.name:
+        text.append(f" {one_line(message.name, _MAX_NAME)}")
+    if message.calls:
+        text.append(" ──▶ ", style="dim")
+        text.append(one_line(", ".join(call.name or "(no name)" for call in message.calls), _MAX_NAME * 4), style="bold")
+    return text
+
+
+def _show_expected(console: Console, case: Case, fold: int | None) -> None:
+    if case.instructions:
+        console.print(Text("   SCENARIO ", style="bold green") + Text(one_line(case.scenario_type, _MAX_NAME)))
+        for label, text in (("", case.description), ("", case.instructions), ("done when: ", case.completion)):
+            if text:
+                _print_indented(console, Text(label + fold_text(text, fold)))
+    console.print(Text("   │", style="dim"))
+    console.print(Text("   EXPECTED", style="bold magenta"))
+    for call in case.expected:
+        _print_indented(console, call_text(call, fold))
+    if not case.expected:
+        _print_indented(console, Text("no call"))
+
+
+def _print_indented(console: Console, text: Text) -> None:
+    for line in text.split("\n", allow_blank=True):
+        for part in line.wrap(console, max(console.width - 6, 20)) or [Text("")]:
+            console.print(Text("      ") + part)
+
+
+def _escape_markdown(text: str) -> str:
+    return re.sub(r"([\\`*_{}\[\]<>()#+.!|~-])", r"\\\1", " ".join(escape_controls(text).split()))
+
+
+def _code_block(text: str, language: str = "") -> str:
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def contains_text(row: Conversation, query: str) -> bool:
+    """Return whether a text occurs in a message, a call or a scenario, ignoring case."""
+    query = query.casefold()
+    calls: tuple[Call, ...] = row.expected if isinstance(row, Case) else ()
+    texts = (text for message in row.messages for text in (message.text, *map(str, message.calls)))
+    scenario = (row.instructions, row.description) if isinstance(row, Case) else ()
+    return any(query in text.casefold() for text in (*texts, *scenario, *map(str, calls)))

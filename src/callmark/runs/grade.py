@@ -1,0 +1,245 @@
+"""Grade predictions into a run folder: everything is read, graded and written, and only then does the folder say that it is complete.
+
+When anything goes wrong the folder is as it was, and a new one is removed. Two cases of one id raise `BadInput`, as it would not be clear
+which of them a prediction is for; so do predictions of which none is for any of the cases. A dataset that has changed since the run, or is
+missing, raises it when the run is graded again.
+"""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from msgspec import Struct, structs
+
+from callmark.analysis.summary import Intervals, Summary, Tally
+from callmark.calls.strict import scrub
+from callmark.errors import BadInput
+from callmark.formats import BadRow, Output, write_lines
+from callmark.formats.dataset import file_digest
+from callmark.formats.evaluation_results import METRICS, RESULTS, SCORES, metrics_json, result_lines
+from callmark.formats.matching import MatchedPredictions, match_predictions
+from callmark.formats.predictions import Predictions
+from callmark.grading.evaluate import undeclared_metric
+from callmark.grading.grader import Grader
+from callmark.grading.settings import DEFAULT_EVALUATORS, RECORDING_EVALUATORS, GradingSettings
+from callmark.runs.grading_job import GradedBlock, GradingJob, GradingTotals, grade_blocks
+from callmark.runs.journal import is_open
+from callmark.runs.manifest import DatasetInfo, Manifest
+from callmark.runs.run import ComputedSummary, Run
+from callmark.runs.selection import CaseSelection, open_cases
+from callmark.runs.source import CaseSource, refuse_repeated
+from callmark.runs.store import CASES, GRADES, GRADING_PREFIX, PREDICTIONS, TOOLS, RunFolder, create_run_folder, discard_run
+from callmark.runs.summary_file import store_summary
+from callmark.types import Place
+
+_RESULT_ROWS = "evaluation_results.rows"  # the rows of that file, until the means that stand before them are known
+
+
+class GradeOptions(Struct, frozen=True):
+    """How to grade: the number of processes, a handler for rows that cannot be read (without one they raise), a handler for progress (how
+    many of how many cases are done), which metrics get an interval (they take their time), and whether the details
+    are computed.
+    """
+
+    jobs: int = 1
+    on_bad: Callable[[BadRow], None] | None = None
+    on_block: Callable[[int, int], None] = lambda done, total: None
+    intervals: Intervals = "all"
+    detailed: bool = False
+
+
+def grade_predictions(
+    cases: str | CaseSelection,
+    predictions: Sequence[str],
+    settings: GradingSettings,
+    *,
+    parse: str | None = None,
+    out: str = "runs",
+    name: str | None = None,
+    options: GradeOptions | None = None,
+) -> Run:
+    """Grade files of predictions against cases, into a folder of its own: `name`, or the first file's name and the time. A file of recorded
+    simulations carries its predictions; for any other, no predictions raise `BadInput`. `parse` is the text format of calls in raw text.
+    """
+    options = options or GradeOptions()
+    selection = CaseSelection(cases) if isinstance(cases, str) else cases
+    if (selection.path, *predictions, selection.tools).count("-") > 1:
+        raise BadInput("standard input can be read once, it stands there twice")
+    created = time.strftime("%Y-%m-%dT%H-%M")
+    first = predictions[0] if predictions else selection.path
+    default = "standard-input" if first == "-" else Path(first).name.partition(".")[0]
+    folder = create_run_folder(out, name, default=f"{default}-{created}")
+    try:
+        opened = open_cases(selection, [folder], skip_bad=options.on_bad is not None)
+        with opened.source as source:
+            if not predictions:
+                _refuse_without_predictions(source)
+                settings = (
+                    structs.replace(settings, evaluators=RECORDING_EVALUATORS) if settings.evaluators == DEFAULT_EVALUATORS else settings
+                )
+            on_bad = options.on_bad if predictions else _ignore if options.on_bad else None  # a row that is both is reported once
+            whole = source.row_kind == "scenarios"
+            matched = match_predictions(
+                *(Predictions(file, parse=parse, whole=whole, on_bad=on_bad) for file in predictions or (source.path,))
+            )
+            if not predictions:
+                matched.info.name = opened.dataset.name
+            return _grade_into(folder, GradingJob(source, matched, settings), opened.dataset, created, options)
+    except BaseException:
+        discard_run(folder)
+        raise
+
+
+def regrade(folder: RunFolder, settings: GradingSettings, *, options: GradeOptions | None = None, source: CaseSource | None = None) -> Run:
+    """Grade the predictions of a run again. They stay as they are, and what `run.json` says of them. `source` has its cases, where they are
+    open already.
+    """
+    options = options or GradeOptions()
+    before = folder.read()
+    if is_open(folder.file(PREDICTIONS)):
+        raise BadInput(f"{folder} is being run by another process: what it has so far is graded when it ends")
+    if source is not None:
+        return _regrade(folder, before, source, settings, options)
+    with reopen_cases(folder, before, skip_bad=options.on_bad is not None) as opened:
+        return _regrade(folder, before, opened, settings, options)
+
+
+def reopen_cases(folder: RunFolder, manifest: Manifest, *, skip_bad: bool = True) -> CaseSource:
+    """Return the cases of a run. Cases that are gone, and tools that have changed since, raise `BadInput`."""
+    dataset = manifest.dataset
+    path = folder.resolve_path(dataset.path)
+    if not os.path.isfile(path):
+        raise BadInput(
+            f"{folder}: its cases are gone, they stood in {path}", "Grade its predictions.jsonl against the file where it is now."
+        )
+    tools = folder.resolve_path(dataset.tools) if dataset.tools else None
+    if tools and file_digest(tools) != dataset.tools_digest:
+        raise BadInput(f"{tools} has changed since the run: the tools of its cases are others now")
+    return CaseSource(path, format_name=dataset.format, tools=tools, skip_bad=skip_bad, limit=dataset.limit)
+
+
+def _regrade(folder: RunFolder, before: Manifest, source: CaseSource, settings: GradingSettings, options: GradeOptions) -> Run:
+    matched = match_predictions(Predictions(folder.file(PREDICTIONS)))
+    job = GradingJob(source, matched, settings, write_predictions=False)
+    return _grade_into(folder, job, before.dataset, before.created, options, before=before)
+
+
+def _refuse_without_predictions(source: CaseSource) -> None:
+    """Refuse a file that does not carry predictions."""
+    if not source.format.recorded:
+        raise BadInput(
+            f"--predictions FILE is missing: what should {source.name} be graded against?", "callmark grade --help has examples."
+        )
+
+
+def _ignore(row: BadRow) -> None:
+    """Pass over a row that is reported elsewhere."""
+
+
+def _grade_into(
+    folder: RunFolder, job: GradingJob, dataset: DatasetInfo, created: str, options: GradeOptions, *, before: Manifest | None = None
+) -> Run:
+    """Grade, write everything into a folder inside the run's, and move it into place. `before` is the manifest of a run graded again."""
+    grader = Grader(job.settings)  # an unknown evaluator is refused before anything is read
+    metrics = grader.metrics
+    scenarios = job.source.row_kind == "scenarios"
+    fault_evaluators = grader.fault_evaluators(scenarios=scenarios)
+    tally = Tally(metrics, fault_evaluators=fault_evaluators, detailed=options.detailed, ignore=job.settings.ignore)
+    with TemporaryDirectory(prefix=GRADING_PREFIX, dir=folder.path) as path:
+        new = RunFolder(path)
+        totals, case_count = _write_grades(new, job, dataset, tally, options)
+        summary = tally.summary(intervals=options.intervals)
+        if scenarios and set(SCORES) <= set(metrics):
+            _write_evaluation_results(new, summary)
+        # some evaluators apply to none of the cases, and plain functions declare no metrics
+        measured = {name: metrics.get(name) or undeclared_metric(name) for name in summary.metrics} or metrics
+        manifest = Manifest(
+            name=scrub(folder.path.resolve().name),
+            callmark=version("callmark"),
+            created=created,
+            dataset=structs.replace(
+                dataset,
+                digest=totals.digest,
+                format=job.source.format.name,
+                kind=job.source.case_kind,
+                expanded=job.source.expanded,
+                repaired_rows=totals.repaired_rows,
+            ),
+            predictions=before.predictions if before else job.predictions.info,
+            grading=job.settings,
+            metrics=measured,
+            fault_evaluators=fault_evaluators,
+            cases=case_count,
+            match_counts=totals.match_counts,
+        )
+        if before:
+            manifest = structs.replace(manifest, status=before.status, model_run=before.model_run)
+        store_summary(new, manifest, summary)
+        new.write(manifest)
+        folder.replace_files(new, keep=(PREDICTIONS, CASES, TOOLS) if before else (CASES, TOOLS))
+    return Run.from_folder(folder, manifest, ComputedSummary(summary, detailed=options.detailed, intervals=options.intervals))
+
+
+def _write_grades(new: RunFolder, job: GradingJob, dataset: DatasetInfo, tally: Tally, options: GradeOptions) -> tuple[GradingTotals, int]:
+    """Grade all cases into the files of a folder; return what was learned on the way, and the number of cases."""
+    places: dict[str, Place | None] = {}
+    keys: set[str] = set()
+    totals: GradingTotals | None = None
+    with (
+        Output(new.file(PREDICTIONS) if job.write_predictions else None) as predictions,
+        Output(new.file(GRADES)) as grades,
+        Output(new.file(_RESULT_ROWS)) as results,
+    ):
+        for block in grade_blocks(job, jobs=options.jobs):
+            if isinstance(block, GradingTotals):
+                totals = block
+                continue
+            for bad in block.bad:
+                if options.on_bad is not None:
+                    options.on_bad(bad)
+            _add_cases(block, places, keys)
+            predictions.lines_of(block.prediction_lines)
+            grades.lines_of(block.grade_lines)
+            results.lines_of(block.result_lines)
+            for grade in block.grades:
+                tally.add(grade)
+            options.on_block(len(places), len(job.predictions.by_case))
+        assert totals is not None
+        _refuse_changed(dataset, totals.digest)
+        job.predictions.count_unmatched(keys)
+        _refuse_all_unmatched(job.predictions, places)
+    return totals, len(places)
+
+
+def _write_evaluation_results(new: RunFolder, summary: Summary) -> None:
+    means = {name: summary.metrics[name].mean if name in summary.metrics else None for name in SCORES}
+    with Path(new.file(_RESULT_ROWS)).open("rb") as lines:
+        write_lines(new.file(RESULTS), result_lines(means, lines))
+    write_lines(new.file(METRICS), [metrics_json(means)])
+
+
+def _add_cases(block: GradedBlock, places: dict[str, Place | None], keys: set[str]) -> None:
+    for case, place, key in block.cases:
+        refuse_repeated(case, place, places)
+        places[case] = place
+        keys.add(key)
+
+
+def _refuse_changed(dataset: DatasetInfo, digest: str) -> None:
+    if dataset.digest and dataset.digest != digest:
+        raise BadInput(
+            f"{dataset.name} has changed since the run: what was asked then is not what stands there now",
+            "Grade the predictions against the new file: callmark grade FILE --predictions RUN/predictions.jsonl",
+        )
+
+
+def _refuse_all_unmatched(predictions: MatchedPredictions, cases: dict[str, Place | None]) -> None:
+    if predictions.by_case and predictions.info.unmatched == sum(map(len, predictions.by_case.values())):
+        raise BadInput(
+            f"not one prediction of {predictions.info.name} is for a case: its first is for {predictions.info.first_unmatched[:80]!r}, "
+            f"the first case is {next(iter(cases), '(none)')[:80]!r}",
+            "Its rows are matched by id (case, case_id, custom_id, id, or the id of their item); rows without any are taken in order.",
+        )

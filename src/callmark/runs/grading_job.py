@@ -1,0 +1,207 @@
+"""Grade predictions in one pass over the cases, by one process or by several.
+
+The cases are read in blocks of rows; each block becomes lines for the files of a run folder. With several processes each takes the k-th
+of every n blocks, and the blocks are put together in order again: the files are the same, byte for byte.
+
+In order, the k-th prediction is for the k-th row (of conversations: for the k-th decision point), rows that cannot be read counted.
+"""
+
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from heapq import merge
+from itertools import groupby
+from multiprocessing import Pipe, Process
+from multiprocessing.connection import Connection
+from operator import attrgetter
+from typing import cast
+
+from msgspec import Struct, structs
+
+from callmark.errors import BadInput, BrokenRow
+from callmark.formats import BadRow
+from callmark.formats.evaluation_results import SCORES, result_row
+from callmark.formats.matching import MatchedPredictions
+from callmark.grading.grader import Grader
+from callmark.grading.record import GradeRecord, read_grade, write_grade
+from callmark.grading.settings import GradingSettings
+from callmark.runs.source import CaseSource, PlacedCase
+from callmark.types import Place, Prediction
+
+
+class GradingJob(Struct, frozen=True):
+    """Cases, the predictions for them, and the settings to grade them by, as they are handed to another process.
+
+    `write_predictions`: the lines of the predictions are wanted too.
+    """
+
+    source: CaseSource
+    predictions: MatchedPredictions
+    settings: GradingSettings
+    write_predictions: bool = True
+
+
+class GradedBlock(Struct, frozen=True):
+    """What a block of rows came to: its cases, its grades, its bad rows, and lines for the files of a run folder.
+
+    A case is its id, its place, and the key of its predictions.
+    """
+
+    number: int
+    cases: list[tuple[str, Place | None, str]] = []
+    grades: list[GradeRecord] = []
+    bad: list[BadRow] = []
+    grade_lines: list[bytes] = []
+    prediction_lines: list[bytes] = []
+    result_lines: list[bytes] = []
+
+
+class GradingTotals(Struct, frozen=True):
+    """What is known when all is read: the digest of the cases, rows that were repaired, how many values each match rule applied to."""
+
+    digest: str
+    repaired_rows: int
+    match_counts: dict[str, int]
+
+
+class WorkerError(Struct, frozen=True):
+    """The error that another process ended with, and the block in which it happened."""
+
+    number: int
+    sentence: str
+    hint: str
+    broken_row: bool
+
+
+def grade_blocks(job: GradingJob, *, jobs: int = 1) -> Iterator[GradedBlock | GradingTotals]:
+    """Yield the graded blocks of the whole file, in order, and the totals in the end."""
+    if jobs == 1:
+        yield from cast("Iterator[GradedBlock | GradingTotals]", grade_part(job, (0, 1)))
+        return
+    totals: list[GradingTotals] = []
+    workers: list[Process] = []
+    streams: list[Iterator[GradedBlock | WorkerError]] = []
+    try:
+        readers: list[Connection] = []
+        for part in range(jobs):
+            reader, writer = Pipe(duplex=False)
+            readers.append(reader)
+            worker = Process(target=_send, args=(writer, readers, job, (part, jobs)), daemon=True)
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Python would report a Ctrl-C in the middle of a fork by itself
+            try:
+                worker.start()
+            finally:
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+            writer.close()
+            workers.append(worker)
+            streams.append(_receive(reader, totals))
+        for item in merge(*streams, key=attrgetter("number")):
+            if isinstance(item, WorkerError):  # the first in the file, whichever process came to it first
+                raise (BrokenRow if item.broken_row else BadInput)(item.sentence, item.hint)
+            yield item
+    finally:
+        for worker in workers:
+            worker.terminate()
+            worker.join()
+    yield _merge_totals(job.source, totals)
+
+
+def grade_part(job: GradingJob, part: tuple[int, int]) -> Iterator[GradedBlock | GradingTotals | WorkerError]:
+    """Yield the graded blocks of one part of the file, and the totals in the end. Of several parts none raises: it yields the error."""
+    own, parts = part
+    bad: dict[int, list[BadRow]] = {}  # by block
+
+    def on_bad(row: BadRow) -> None:
+        if cases.block % parts == own:
+            bad.setdefault(cases.block, []).append(row)
+
+    cases = job.source.read(on_bad=on_bad, part=part, digest=own == 0)
+    grader = Grader(job.settings)
+    try:
+        for number, block in groupby(cases, key=attrgetter("block")):
+            graded = _grade_block(number, list(block), job, grader)
+            yield from (GradedBlock(earlier, bad=bad.pop(earlier)) for earlier in sorted(bad) if earlier < number)
+            yield structs.replace(graded, bad=bad.pop(number, []))
+    except BadInput as error:
+        if parts == 1:
+            raise
+        yield _worker_error(cases.block, error)
+        return
+    finally:
+        cases.close()
+    yield from (GradedBlock(left, bad=bad.pop(left)) for left in sorted(bad))
+    yield GradingTotals(*cases.totals, dict(grader.matched))
+
+
+def _grade_block(number: int, placed: list[PlacedCase], job: GradingJob, grader: Grader) -> GradedBlock:
+    """One step after the other for the whole block, which takes a third less time than all steps for one case after the other."""
+    matched = job.predictions
+    cases = [each.case for each in placed]
+    predictions = [matched.of_case(each.case.id, each.index) for each in placed]
+    grades = [grader.record(case, trials) for case, trials in zip(cases, predictions, strict=True)]
+    return GradedBlock(
+        number,
+        [(each.case.id, each.case.place, matched.key(each.case.id, each.index)) for each in placed],
+        [grade for trials in grades for grade in trials],
+        [],
+        [write_grade(grade) for trials in grades for grade in trials],
+        [
+            line
+            for each, trials in zip(placed, predictions, strict=True)
+            if job.write_predictions
+            for line in matched.lines_of_case(each.case.id, each.index, trials)
+        ],
+        [
+            result_row(case, prediction, {name: grade.metrics[name] for name in SCORES if name in grade.metrics} or None)
+            for case, graded, trials in zip(cases, grades, predictions, strict=True)
+            if case.is_scenario
+            for grade, prediction in zip(graded, trials or [Prediction(case.id, error=grade.error) for grade in graded], strict=True)
+        ],
+    )
+
+
+def _merge_totals(source: CaseSource, totals: list[GradingTotals]) -> GradingTotals:
+    first = next(each for each in totals if each.digest)
+    counts = sum((Counter(each.match_counts) for each in totals), Counter(dict.fromkeys(first.match_counts, 0)))
+    reads_all = source.expanded or source.format.recorded  # then each process reads every row
+    repaired = first.repaired_rows if reads_all else sum(each.repaired_rows for each in totals)
+    return GradingTotals(first.digest, repaired, {pattern: counts[pattern] for pattern in first.match_counts})
+
+
+def _worker_error(number: int, error: BadInput) -> WorkerError:
+    return WorkerError(number, str(error), error.hint, isinstance(error, BrokenRow))
+
+
+def _send(writer: Connection, readers: list[Connection], job: GradingJob, part: tuple[int, int]) -> None:
+    """Grade one part in another process, and send it block by block. The process keeps no end to read from, so as to notice when nobody
+    reads any more.
+    """
+    try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        for reader in readers:
+            reader.close()
+        for item in grade_part(job, part):
+            writer.send(structs.replace(item, grades=[]) if isinstance(item, GradedBlock) else item)
+    except BadInput as error:
+        writer.send(_worker_error(0, error))
+    except (KeyboardInterrupt, BrokenPipeError):
+        pass
+    finally:
+        writer.close()
+
+
+def _receive(reader: Connection, totals: list[GradingTotals]) -> Iterator[GradedBlock | WorkerError]:
+    while True:
+        try:
+            item = reader.recv()
+        except (EOFError, OSError):
+            raise BadInput("a process that graded was ended from outside", "Fewer --jobs need less memory.") from None
+        match item:
+            case GradedBlock():
+                yield structs.replace(item, grades=[read_grade(line) for line in item.grade_lines])
+            case GradingTotals():
+                totals.append(item)
+                return
+            case WorkerError():
+                yield item
+                return

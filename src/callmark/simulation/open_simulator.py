@@ -1,0 +1,130 @@
+"""Open the participants of simulated conversations by spec: agent, user, judge and tools; and check that they fit together."""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import structs
+
+from callmark.errors import BadInput
+from callmark.models.keys import Keys
+from callmark.models.model import ModelError, ModelSettings
+from callmark.models.provider import Spec
+from callmark.models.specs import read_spec
+from callmark.runs.cache import Cache
+from callmark.runs.manifest import SimulationSettings
+from callmark.runs.run_model import OpenedModel, redact_settings
+from callmark.simulation.agents import ReportingAgent, ToolCallingAgent
+from callmark.simulation.model_client import ModelClient
+from callmark.simulation.session import Agent, Predict, State, User
+from callmark.simulation.simulator import CONCURRENCY, Simulator
+from callmark.simulation.toolboxes import open_tools
+from callmark.simulation.toolboxes.none import NoToolSource
+from callmark.simulation.users import open_user
+from callmark.types import Case, Prediction, Tool
+
+NamedModel = tuple[str | None, ModelSettings]  # the name in `callmark.toml`, if any, and the settings
+
+
+def open_simulator(
+    name: str | None,
+    agent: ModelSettings,
+    simulation: SimulationSettings,
+    keys: Keys,
+    *,
+    cache: Cache | None = None,
+    concurrency: int | None = None,
+    expert: Agent | None = None,
+    user: User | None = None,
+    listed_tools: tuple[Tool, ...] = (),
+) -> OpenedModel:
+    """Return a simulator for an agent, as a model that runs can use. What cannot work raises `BadInput`.
+
+    An `expert` or a `user` takes part instead of the one that the settings name. Where `listed_tools` are given, a conversation whose
+    toolbox has other tools ends in an error. `concurrency` is how many conversations run at a time.
+    """
+    clients: list[ModelClient] = []
+    recorded, redacted = agent, False
+    if expert is None:
+        client = ModelClient(agent, keys, cache)
+        _refuse_unfit(client.spec, simulation)
+        clients.append(client)
+        name = name or client.label
+        recorded, redacted = redact_settings(agent, client.spec, keys)
+        expert = ToolCallingAgent(client, max_steps=simulation.max_steps) if simulation.tools else ReportingAgent(client)
+    model_roles = ["judge"]
+
+    def open_model(spec: str) -> tuple[Predict, str]:
+        model_roles.append("user")
+        clients.append(ModelClient(simulation.user, keys, cache))
+        return clients[-1].predict, clients[-1].label
+
+    user = user or open_user(simulation.user.model, open_model=open_model, seed=simulation.seed)
+    judge = ModelClient(simulation.judge, keys, cache) if simulation.judge else None
+    simulator = Simulator(
+        name or agent.model,
+        expert,
+        user,
+        open_tools(simulation.tools, keys=keys) if simulation.tools else NoToolSource(),
+        clients=[*clients, *([judge] if judge else [])],
+        system=simulation.system,
+        max_turns=simulation.max_turns,
+        judge=judge.predict if judge else None,
+        listed_tools=listed_tools,
+    )
+    recorded_simulation, also_redacted = _redact_simulation(simulation, keys, model_roles=model_roles)
+    # each client retries by itself: a conversation that failed is not started again
+    settings = structs.replace(agent, retries=0, rpm=None, concurrency=concurrency or CONCURRENCY)
+    return OpenedModel(simulator.label, simulator, settings, recorded, redacted or also_redacted, recorded_simulation)
+
+
+async def list_tools(specs: Sequence[str], keys: Keys) -> tuple[Tool, ...]:
+    """Return the tools that conversations will have. Specs that cannot be used raise `BadInput`."""
+    tools, _ = await inspect_tools(specs, keys)
+    return tools
+
+
+async def inspect_tools(
+    specs: Sequence[str], keys: Keys, *, reads_state: Callable[[tuple[Tool, ...]], bool] = lambda tools: False
+) -> tuple[tuple[Tool, ...], State | None]:
+    """Return the tools that conversations will have, and their initial state where `reads_state(tools)` is true and they report one."""
+    async with open_tools(specs, keys=keys) as source:
+        try:
+            async with source.open_toolbox("tools") as toolbox:
+                return toolbox.tools, await toolbox.state() if reads_state(toolbox.tools) else None
+        except ModelError as error:
+            raise BadInput(str(error)) from None
+
+
+def open_user_for_checks(simulation: SimulationSettings) -> User:
+    """Return the user that the settings name, to check which scenarios it can play. A model behind it is not opened and never responds."""
+    return open_user(simulation.user.model, open_model=_open_no_model, seed=simulation.seed)
+
+
+def _open_no_model(spec: str) -> tuple[Predict, str]:
+    async def predict(case: Case, trial: int) -> Prediction:
+        raise ModelError("nothing is asked")
+
+    return predict, spec
+
+
+def _refuse_unfit(spec: Spec, simulation: SimulationSettings) -> None:
+    """Raise `BadInput` for an agent that cannot hold a conversation with these tools, or without any."""
+    capabilities = spec.provider.capabilities
+    if not capabilities.supports_simulation:
+        raise BadInput(f"{spec.shown} answers at decision points, it cannot hold a conversation")
+    if simulation.tools and not capabilities.calls_tools:
+        raise BadInput(f"{spec.shown} carries out its calls itself: it takes no --tools")
+    if not simulation.tools and not capabilities.reports_calls:
+        raise BadInput(f"{spec.shown} has nothing to call without --tools", "For example mcp:'python server.py'.")
+
+
+def _redact_simulation(simulation: SimulationSettings, keys: Keys, *, model_roles: Sequence[str]) -> tuple[SimulationSettings, bool]:
+    """Return the settings as they may be recorded, and whether a secret was removed. `model_roles` are the roles that models play."""
+    was_redacted = []
+    recorded = {}
+    for role in model_roles:
+        if (settings := getattr(simulation, role)) is not None:
+            recorded[role], redacted = redact_settings(settings, read_spec(settings.model, keys), keys)
+            was_redacted.append(redacted)
+    tools, system = tuple(map(keys.hide, simulation.tools)), keys.hide(simulation.system)
+    result = structs.replace(simulation, tools=tools, system=system, **recorded)
+    return result, any(was_redacted) or (tools, system) != (simulation.tools, simulation.system)

@@ -1,0 +1,141 @@
+"""The files of a synthesis, and the report about it.
+
+train.jsonl  valid.jsonl      accepted conversations, a row each: `messages` and `tools`
+rejected.jsonl                rejected ones, each row with its plan and the reasons
+plans.jsonl                   the plans, as scenarios
+synth.json                    the report: counts, coverage, the plan of every row
+"""
+
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from callmark.calls.messages import message_texts
+from callmark.calls.toolsets import tools_json
+from callmark.data.split import split
+from callmark.formats import write_lines
+from callmark.formats.scenarios import write as write_scenario
+from callmark.models.keys import Keys
+from callmark.synthesis.coverage import Coverage, coverage
+from callmark.synthesis.options import SynthesisOptions
+from callmark.synthesis.quality_filter import QualityFilter, RejectedConversation, RejectionReason
+from callmark.synthesis.rounds import Rounds
+from callmark.types import Case, Conversation, Tool
+
+TRAIN, VALID, REJECTED, PLANS, REPORT = "train.jsonl", "valid.jsonl", "rejected.jsonl", "plans.jsonl", "synth.json"
+EXPERT = "expert"  # the label of the world's own agent
+_MOCKED = b',"results":"mocked"}'
+
+
+class RejectionCount(Struct, frozen=True):
+    """How many conversations were rejected for a reason, and the first of them: its line in `rejected.jsonl`, its plan and the sentence."""
+
+    count: int
+    line: int
+    plan: str
+    sentence: str
+
+
+class SynthesisReport(Struct, frozen=True):
+    """What a synthesis produced.
+
+    `judged_by_calls`: how many accepted conversations were judged by their calls, as the end state of their plans is unknown. `exhausted`:
+    there were no more plans. `train` and `valid` name the plan of each row, in order.
+    """
+
+    callmark: str
+    world: str
+    agent: str
+    user: str
+    seed: int
+    balance: bool
+    mocked: bool
+    requested: int
+    simulated: int
+    accepted: int
+    rejected: int
+    judged_by_calls: int
+    errors: int
+    first_error: str
+    stopped: str
+    exhausted: bool
+    reasons: dict[str, RejectionCount]
+    coverage: Coverage
+    train: tuple[str, ...]
+    valid: tuple[str, ...]
+
+    @property
+    def missing(self) -> int:
+        """Return how many conversations fewer than requested were accepted."""
+        return self.requested - self.accepted
+
+
+def write_output(options: SynthesisOptions, rounds: Rounds, judged: QualityFilter, tools: tuple[Tool, ...], keys: Keys) -> SynthesisReport:
+    """Write the files of a synthesis and return its report."""
+    rows = [conversation.row for conversation in judged.accepted]
+    parts = split(rows, valid=options.valid, seed=options.seed)
+    tail = b',"tools":' + tools_json(tools) + (_MOCKED if options.world.mocked else b"}")
+    for file, lines in (
+        (TRAIN, (_row_line(rows[index], tail) for index in parts.train)),
+        (VALID, (_row_line(rows[index], tail) for index in parts.valid)),
+        (REJECTED, (_rejected_line(rejected, tail) for rejected in judged.rejected)),
+        (PLANS, map(write_scenario, _used_plans(rounds.plans, judged))),
+    ):
+        write_lines(str(Path(options.out, file)), lines)
+    report = SynthesisReport(
+        callmark=version("callmark"),
+        world=options.world.label,
+        agent=EXPERT if options.agent is None else keys.hide(options.agent[0] or options.agent[1].model),
+        user=keys.hide(options.simulation.user.model),
+        seed=options.seed,
+        balance=options.balance,
+        mocked=options.world.mocked,
+        requested=options.number,
+        simulated=rounds.simulated,
+        accepted=len(rows),
+        rejected=len(judged.rejected),
+        judged_by_calls=sum(conversation.judged_by_calls for conversation in judged.accepted),
+        errors=len(rounds.errors),
+        first_error=rounds.errors[0].error if rounds.errors else "",
+        stopped=rounds.stopped,
+        exhausted=rounds.exhausted,
+        reasons=_count_reasons(judged.rejected),
+        coverage=coverage(rows, [conversation.plan for conversation in judged.accepted], tools, options.world.branches),
+        train=tuple(rows[index].id for index in parts.train),
+        valid=tuple(rows[index].id for index in parts.valid),
+    )
+    write_lines(str(Path(options.out, REPORT)), [msgspec.json.format(msgspec.json.encode(report), indent=2)])
+    return report
+
+
+def _used_plans(plans: Sequence[Case], judged: QualityFilter) -> Iterator[Case]:
+    """Yield the plans up to the last accepted one where enough were accepted: how many more were made depends on interruptions."""
+    last = judged.accepted[-1].plan.id if judged.accepted and not judged.missing else None
+    for plan in plans:
+        yield plan
+        if plan.id == last:
+            return
+
+
+def _count_reasons(rejected: Sequence[RejectedConversation]) -> dict[str, RejectionCount]:
+    """Count rejections by reason, the most frequent first. A conversation with several reasons counts for each."""
+    first: dict[str, tuple[int, str, RejectionReason]] = {}
+    counts: dict[str, int] = {}
+    for line, each in enumerate(rejected, 1):
+        for reason in each.reasons:
+            first.setdefault(reason.code, (line, each.conversation.plan.id, reason))
+            counts[reason.code] = counts.get(reason.code, 0) + 1
+    ranked = sorted(counts, key=lambda code: -counts[code])
+    return {code: RejectionCount(counts[code], first[code][0], first[code][1], first[code][2].sentence) for code in ranked}
+
+
+def _row_line(row: Conversation, tail: bytes) -> bytes:
+    return b'{"messages":[' + b",".join(map(bytes, message_texts(row))) + b"]" + tail
+
+
+def _rejected_line(rejected: RejectedConversation, tail: bytes) -> bytes:
+    head = msgspec.json.encode({"plan": rejected.conversation.plan.id, "reasons": rejected.reasons})
+    return head[:-1] + b"," + _row_line(rejected.conversation.row, tail)[1:]

@@ -1,0 +1,52 @@
+"""A world whose plans are given scenarios: for any tools, or in place of the plans of another world."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from callmark.errors import BadInput
+from callmark.simulation.session import Agent, User
+from callmark.simulation.users.rule_based.user import RuleBasedUser
+from callmark.synthesis.world import World
+from callmark.types import Case
+
+
+class ScenarioWorld(World):
+    """Takes its plans from scenarios, in order.
+
+    Where `world` is given and every scenario has a plan (`data.plan`), that world's expert and user play them. Otherwise `expert` raises
+    `BadInput`, so that an agent has to be named, and the user is rule-based.
+    """
+
+    label: str = ""
+    tools: tuple[str, ...] = ()
+    policy: str = ""
+    mocked: bool = False
+
+    def __init__(self, scenarios: Sequence[Case], label: str, *, world: World | None = None, tools: tuple[str, ...] = ()) -> None:
+        self.label = label
+        self.tools = tools
+        self._rules: Mapping[str, Any] = {}
+        self._scenarios = scenarios
+        self._world = world if world is not None and all("plan" in case.data for case in scenarios) else None
+        if world is not None:
+            self.tools, self.policy, self._rules, self.mocked = world.tools, world.policy, world.rules, world.mocked
+
+    @property
+    def rules(self) -> Mapping[str, Any]:
+        return self._rules
+
+    def plans(self, number: int, *, seed: int, start: int = 0, balance: bool = False) -> list[Case]:
+        """Return the scenarios from `start` on; none where there are no more."""
+        return list(self._scenarios[start : start + number])
+
+    def expert(self) -> Agent:
+        """Return the expert of the world that the plans are of."""
+        if self._world is None:
+            raise BadInput(
+                f"{self.label} can be played with an agent only: name one with --agent", "callmark run --list-models shows what there is."
+            )
+        return self._world.expert()
+
+    def user(self, seed: int) -> User:
+        """Return the user of the world that the plans are of, else one that follows a scenario's data or expected calls."""
+        return RuleBasedUser(seed=seed) if self._world is None else self._world.user(seed)

@@ -1,0 +1,203 @@
+"""`callmark.synth`: synthesize conversations for training, from Python as from the command line."""
+
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike, fspath
+from typing import Any
+
+from callmark import registry
+from callmark.calls.globs import fits_glob
+from callmark.config import Config, read_config, read_policy
+from callmark.errors import BadInput
+from callmark.formats import load
+from callmark.grading.evaluators.policy_rules import read_rules
+from callmark.models.keys import Keys
+from callmark.models.model import ModelSettings
+from callmark.runs.cache import Cache
+from callmark.runs.run_models import run_sync
+from callmark.runs.runner import ProgressListener
+from callmark.runs.worker import Budget
+from callmark.simulation.open_simulator import NamedModel, inspect_tools, list_tools
+from callmark.simulation.session import State
+from callmark.simulation.toolboxes import find_provider
+from callmark.synthesis.options import SEED, VALID_SHARE, SynthesisOptions
+from callmark.synthesis.report import SynthesisReport
+from callmark.synthesis.scenario_world import ScenarioWorld
+from callmark.synthesis.synthesize import synthesize
+from callmark.synthesis.world import DEFAULT_WORLD, World, find_world, match_world
+from callmark.types import Case, Tool
+from callmark.wording import pluralize
+
+NUMBER = 300
+_HINT = "Without --tools conversations are about a retail store; openapi:FILE makes results up."
+
+
+def synth(
+    out: str | PathLike[str],
+    *,
+    world: str | World | None = None,
+    tools: str | Sequence[str] = (),
+    scenarios: str | PathLike[str] | Sequence[Case] | None = None,
+    policy: str | None = None,
+    rules: str | PathLike[str] | Mapping[str, Any] | None = None,
+    agent: str | ModelSettings | None = None,
+    user: str | ModelSettings | None = None,
+    number: int | None = None,
+    seed: int = SEED,
+    valid: float = VALID_SHARE,
+    balance: bool = False,
+    concurrency: int | None = None,
+    resume: bool = False,
+    cache: bool = True,
+    max_cost: float | None = None,
+    max_tokens_total: int | None = None,
+    config: str | None = None,
+    progress: ProgressListener | None = None,
+    warn: Callable[[str], None] | None = None,
+) -> SynthesisReport:
+    """Simulate planned conversations, write those that pass every check into the folder `out`, and return the report.
+
+    The world is the one that is named, else the one that `tools` belong to, else the retail store. `scenarios` replace its plans; they are
+    a file or a list of scenarios. `policy` is a text that replaces the world's system prompt, `rules` are a file or the content of one.
+    `agent` and `user` are specs, names from `callmark.toml` or `ModelSettings`; the world's own where none is given. `number` is how many
+    conversations to accept: 300 if not given, with `scenarios` all. Warnings go to `warn`, a sentence each.
+    What cannot work raises `BadInput` before anything is simulated. Fewer conversations than requested are reported, not raised.
+    """
+    keys, settings = Keys.here(), read_config(config)
+    options = _options(
+        fspath(out),
+        keys,
+        settings,
+        world=world,
+        specs=(tools,) if isinstance(tools, str) else tuple(tools),
+        scenarios=scenarios,
+        agent=agent,
+        user=user,
+        number=number,
+        seed=seed,
+        valid=valid,
+        balance=balance,
+        policy=policy,
+        rules=None if rules is None else dict(rules) if isinstance(rules, Mapping) else read_policy(fspath(rules)),
+        resume=resume,
+        concurrency=concurrency,
+    )
+    if warn is not None and options.rules is not None:
+        _warn_about_unused_rules(options.rules, options.listed_tools, warn)
+    if max_cost is not None:
+        _check_prices([options.agent[1] if options.agent else None, options.user], keys)
+    has_models = options.agent is not None or options.user is not None
+
+    def open_cache() -> Cache | None:
+        if not cache or not has_models:
+            return None
+        opened = Cache()
+        if opened.problem and warn is not None:
+            warn(f"{keys.hide(opened.problem)}.")
+        return opened
+
+    return synthesize(options, keys, budget=Budget(max_cost, max_tokens_total), open_cache=open_cache, progress=progress)
+
+
+def _options(
+    out: str,
+    keys: Keys,
+    config: Config,
+    *,
+    world: str | World | None,
+    specs: tuple[str, ...],
+    scenarios: str | PathLike[str] | Sequence[Case] | None,
+    agent: str | ModelSettings | None,
+    user: str | ModelSettings | None,
+    number: int | None,
+    balance: bool,
+    **others: Any,
+) -> SynthesisOptions:
+    providers = [provider for spec in specs if (provider := find_provider(spec)) is not None]
+    if len(specs) > 1 and any(provider.world for provider in providers):
+        raise BadInput("results are made up for one OpenAPI file alone, not beside other --tools")
+    if scenarios is not None and balance:
+        raise BadInput("--balance is about plans that are made up: those of --scenarios are as they are")
+    plans = None if scenarios is None else _read_scenarios(scenarios)
+    label = "" if scenarios is None else fspath(scenarios) if isinstance(scenarios, str | PathLike) else "the scenarios"
+    found, listed, state = _find_world(world, specs, keys)
+    if plans is not None:
+        chosen: World = ScenarioWorld(plans, label, world=found, tools=specs)
+    elif found is None:
+        missing = "--scenarios is" if agent is not None else "--scenarios and --agent are"
+        raise BadInput(f"nobody knows what conversations over these tools are about: {missing} missing", _HINT)
+    else:
+        chosen = found
+        if state is not None:
+            found.check_state(state)
+    if plans is not None and number is not None and number > len(plans):
+        raise BadInput(f"{number:,} conversations cannot be made of {pluralize(len(plans), 'scenario')}: {label} has no more")
+    return SynthesisOptions(
+        chosen,
+        number or (NUMBER if plans is None else len(plans)),
+        out,
+        balance=balance,
+        tools=specs,
+        listed_tools=listed,
+        agent=None if agent is None else _configured(agent, config.models),
+        user=None if user is None else _configured(user, config.models)[1],
+        grading=config.grading,
+        **others,
+    )
+
+
+def _find_world(world: str | World | None, specs: tuple[str, ...], keys: Keys) -> tuple[World | None, tuple[Tool, ...], State | None]:
+    """Return the world, the tools of its conversations, and their initial state where plans have to fit it."""
+    named = find_world(world) if isinstance(world, str) else world
+    if not specs:
+        default = named or find_world(DEFAULT_WORLD)
+        return default, default.tool_definitions or run_sync(lambda: list_tools(default.tools, keys)), None
+    if named is None and (provider := find_provider(specs[0])) is not None and provider.world:
+        named = registry.load_path(provider.world)(specs[0].partition(":")[2].strip())
+    matching: list[World] = [] if named is None else [named]
+
+    def reads_state(tools: tuple[Tool, ...]) -> bool:
+        if not matching and (found := match_world(tools)) is not None:
+            matching.append(found)
+        return bool(matching) and not matching[0].mocked
+
+    listed, state = run_sync(lambda: inspect_tools(specs, keys, reads_state=reads_state))
+    return matching[0] if matching else None, listed, state
+
+
+def _read_scenarios(scenarios: str | PathLike[str] | Sequence[Case]) -> list[Case]:
+    rows = load(scenarios) if isinstance(scenarios, str | PathLike) else scenarios
+    found = [case for case in rows if isinstance(case, Case) and case.is_scenario]
+    if not found:
+        name = fspath(scenarios) if isinstance(scenarios, str | PathLike) else "the list"
+        raise BadInput(f"{name} holds no scenarios", "callmark synth --scenarios-only makes some.")
+    seen: set[str] = set()
+    for case in found:
+        if case.id in seen:
+            raise BadInput(f"{case.place}: the id {case.id!r} stands for two scenarios")
+        seen.add(case.id)
+    return found
+
+
+def _configured(model: str | ModelSettings, models: Mapping[str, ModelSettings]) -> NamedModel:
+    if isinstance(model, ModelSettings):
+        return None, model
+    return (model, models[model]) if model in models else (None, ModelSettings(model=model))
+
+
+def _warn_about_unused_rules(rules: Mapping[str, Any], tools: Sequence[Tool], warn: Callable[[str], None]) -> None:
+    """Warn about rules that reference no tool: they can never be broken."""
+    for rule in read_rules(rules):
+        names = [pattern.steps[-1].name for pattern in rule.calls]
+        if not any(fits_glob(name, tool.name) for name in names for tool in tools):
+            warn(f"no tool is called {' or '.join(names)[:100]}, so the rule {rule.id[:60]} is never broken.")
+
+
+def _check_prices(models: Sequence[ModelSettings | None], keys: Keys) -> None:
+    given = [model for model in models if model is not None]
+    if not given:
+        raise BadInput("--max-cost is about models, and none is asked: name one with --agent or --user")
+    if all(model.price is None for model in given):
+        raise BadInput(
+            f"--max-cost needs a price, and {keys.hide(given[0].model)} has none",
+            "Give one in callmark.toml: [models.NAME] price = { input = 0.15, output = 0.6 } for a million tokens.",
+        )

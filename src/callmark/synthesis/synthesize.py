@@ -1,0 +1,82 @@
+"""Simulate planned conversations until enough pass the quality filter, and write them.
+
+The same options give the same bytes, whatever the order in which conversations end, and whether or not the synthesis was interrupted.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from callmark.calls.strict import scrub
+from callmark.calls.toolsets import tools_json
+from callmark.errors import BadInput
+from callmark.models.keys import Keys
+from callmark.models.model import ModelSettings
+from callmark.runs.cache import Cache
+from callmark.runs.grade import GradeOptions
+from callmark.runs.run_models import run_sync
+from callmark.runs.runner import ProgressListener, Runner
+from callmark.runs.selection import CaseSelection
+from callmark.runs.worker import Budget
+from callmark.simulation.open_simulator import list_tools, open_simulator, open_user_for_checks
+from callmark.simulation.playability import refuse_unplayable
+from callmark.synthesis.options import SynthesisOptions
+from callmark.synthesis.quality_filter import QualityFilter
+from callmark.synthesis.report import EXPERT, PLANS, REJECTED, TRAIN, VALID, SynthesisReport, write_output
+from callmark.synthesis.rounds import RUNS, Rounds
+from callmark.types import Case
+
+
+def synthesize(
+    options: SynthesisOptions,
+    keys: Keys,
+    *,
+    budget: Budget | None = None,
+    open_cache: Callable[[], Cache | None] = lambda: None,
+    progress: ProgressListener | None = None,
+) -> SynthesisReport:
+    """Simulate conversations until enough are accepted, and write the files. `open_cache` opens the response cache, once per round.
+
+    What cannot work raises `BadInput` before anything is simulated; so does a folder that has a dataset already, unless `resume` is set.
+    `KeyboardInterrupt` passes through; conversations that ended before it are kept for `resume`.
+    """
+    _refuse_existing_output(options)
+    simulation, grading, budget = options.simulation, options.grading_settings, budget or Budget()
+    tools = options.listed_tools or run_sync(lambda: list_tools(simulation.tools, keys))
+    expert = options.world.expert() if options.agent is None else None
+    user = options.world.user(options.seed) if options.user is None else None
+    name, agent = options.agent or (EXPERT, ModelSettings(model=EXPERT))
+    checking_user = user or open_user_for_checks(simulation)
+    judged = QualityFilter(options.number)
+
+    def make_plans(number: int, start: int) -> list[Case]:
+        plans = options.world.plans(number, seed=options.seed, start=start, balance=options.balance)
+        for plan in plans:
+            refuse_unplayable(plan, checking_user, tools, ignore=grading.ignore)
+        return plans
+
+    def run_plans(file: str, folder: str) -> Runner:
+        cache = open_cache()
+        simulator = open_simulator(
+            name, agent, simulation, keys, cache=cache, concurrency=options.concurrency, expert=expert, user=user, listed_tools=tools
+        )
+        selection = CaseSelection(file, scenarios=True, tools_content=tools_json(tools))
+        out = str(Path(options.out, RUNS))
+        grade_options = GradeOptions(intervals="none")
+        runner = Runner(selection, [simulator], grading, keys, out=out, name=folder, resume=options.resume, options=grade_options)
+        run_sync(lambda: runner.predict(cache=cache, budget=budget, progress=progress))
+        return runner
+
+    rounds = Rounds(options.out, judged, tools, make_plans=make_plans, run_plans=run_plans)
+    rounds.run()
+    return write_output(options, rounds, judged, tools, keys)
+
+
+def _refuse_existing_output(options: SynthesisOptions) -> None:
+    """Refuse a folder with files that would be overwritten."""
+    folder = Path(options.out)
+    begun = (folder / RUNS / "round-1.jsonl").exists()
+    if begun and not options.resume:
+        raise BadInput(f"conversations were made into {scrub(options.out)} already", "--resume goes on with them; or choose another -o.")
+    taken = [name for name in (TRAIN, VALID, REJECTED, PLANS) if (folder / name).exists()]
+    if taken and not begun:
+        raise BadInput(f"there is a {taken[0]} in {scrub(options.out)} already, which was not made here", "Choose another -o.")

@@ -1,0 +1,111 @@
+"""The calls of a run's predictions, by case and trial, read while the grades are: `predictions.jsonl` is never held in memory.
+
+Of several predictions of one trial the one counts that counts everywhere (`formats.matching.supersedes`).
+"""
+
+from collections.abc import Generator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from callmark.errors import BadInput
+from callmark.formats.matching import supersedes
+from callmark.formats.predictions import read_prediction
+from callmark.types import Call, Prediction
+
+_BUFFER = 1 << 18
+
+
+class PredictedCalls(Struct, gc=False):
+    """The part of a prediction that the table needs: a transcript, which may be long, is not decoded."""
+
+    case: str
+    calls: tuple[Call, ...]
+    trial: int = 0
+    error: str = ""
+
+
+class CallsAt(NamedTuple):
+    """The calls of a prediction, and the offset of its line; -1 and no calls where there is no such prediction."""
+
+    offset: int
+    calls: tuple[Call, ...]
+
+
+_NOT_FOUND = CallsAt(-1, ())
+_decode = msgspec.json.Decoder(PredictedCalls).decode
+
+
+class PredictedCallsReader:
+    """Finds the calls of predictions in a file. It is read as far as needed; predictions that come earlier than they are asked for are
+    held. A file that does not exist has none.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._lines = _read_lines(Path(path))
+        self._held: dict[tuple[str, int], CallsAt] = {}
+
+    def find(self, case: str, trial: int) -> CallsAt:
+        """Return the calls of a case in one trial, as graded without an error, and forget them."""
+        key = (case, trial)
+        while key not in self._held:
+            found = next(self._lines, None)
+            if found is None:
+                return _NOT_FOUND
+            offset, predicted = found
+            if not predicted.error:
+                self._held.setdefault((predicted.case, predicted.trial), CallsAt(offset, predicted.calls))
+        return self._held.pop(key)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._lines.close()
+
+
+def read_predicted_calls(line: bytes) -> PredictedCalls | None:
+    """Return the case, trial and calls of a line of predictions; None where it cannot be read, or does not name its case."""
+    if b'"calls":' in line:
+        try:
+            return _decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            pass  # another shape, or something in it that only the slower way reads
+    try:
+        row = read_prediction(line, whole=True)
+    except BadInput:
+        return None
+    prediction = row.prediction
+    return None if row.case is None else PredictedCalls(row.case, prediction.calls, prediction.trial, prediction.error)
+
+
+def read_prediction_at(path: str, offset: int) -> Prediction | None:
+    """Return the prediction whose line begins at an offset; None where it cannot be read."""
+    with suppress(OSError, BadInput), Path(path).open("rb") as lines:
+        lines.seek(offset)
+        return read_prediction(lines.readline(), whole=True).prediction
+    return None
+
+
+def superseded_errors(path: Path) -> set[tuple[str, int]]:
+    """Return the cases and trials of a file that have a result: an error of them counts no more. Lines still being written are left out."""
+    if not path.is_file():
+        return set()
+    with path.open("rb") as lines:
+        found = (read_predicted_calls(line) for line in lines if line.endswith(b"\n"))
+        return {
+            (predicted.case, predicted.trial)
+            for predicted in found
+            if predicted is not None and supersedes(error=bool(predicted.error), earlier_error=True)
+        }
+
+
+def _read_lines(path: Path) -> Generator[tuple[int, PredictedCalls], None, None]:
+    offset = 0
+    with suppress(OSError), path.open("rb", buffering=_BUFFER) as lines:
+        for line in lines:
+            predicted = read_predicted_calls(line)
+            if predicted is not None:
+                yield offset, predicted
+            offset += len(line)

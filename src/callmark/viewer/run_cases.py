@@ -1,0 +1,196 @@
+"""The cases of a run with their conversations: each conversation once, with all the decision points that were cut from it.
+
+Where the dataset holds conversations, that is the whole conversation. Where it holds decision points, it is the longest history among
+adjacent ones of the same conversation. A dataset that is gone, cannot be read or has changed has no cases: `problem` says why.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import cached_property
+from itertools import groupby, islice, takewhile
+
+from msgspec import Struct
+
+from callmark.calls.strict import scrub
+from callmark.data.expand import decision_points
+from callmark.errors import BadInput
+from callmark.formats import side_tools
+from callmark.formats.dataset import digest_of
+from callmark.formats.detect import find_format
+from callmark.formats.format import ReadContext
+from callmark.runs.manifest import Manifest
+from callmark.runs.source import CaseSource, PlacedCase
+from callmark.runs.store import RunFolder
+from callmark.types import Case, Conversation, Message, Place
+from callmark.viewer.row_index import RowIndex, may_have_id
+
+_ROWS_READ_ANYWAY = 16  # from where a case should be, before only rows are read that seem to have its id
+_MAX_NEIGHBORS = 64  # rows that are read before and after a case, for others of its conversation
+
+
+class CaseInConversation(Struct, frozen=True):
+    """A case, and its prompt: the first `prompt_length` messages of the conversation, then `prompt_tail`. None: there is no prompt."""
+
+    case: Case
+    prompt_length: int | None
+    prompt_tail: tuple[Message, ...] = ()
+
+
+class CaseConversation(Struct, frozen=True):
+    """The messages of a conversation, and the cases that were cut from it."""
+
+    messages: tuple[Message, ...]
+    cases: list[CaseInConversation]
+
+
+class RunCases:
+    """The dataset of a run. Only `run.json` says where it is, so nothing of it is shown unless it has the digest of the run's dataset."""
+
+    def __init__(self, folder: RunFolder, info: Manifest) -> None:
+        self._info = info.dataset
+        self.path = folder.resolve_path(info.dataset.path)
+        self._tools = folder.resolve_path(info.dataset.tools) if info.dataset.tools else None
+
+    @property
+    def stamp(self) -> tuple[str, int, int]:
+        """What changes when the file is written: its path, time and size."""
+        try:
+            found = os.stat(self.path)
+        except (OSError, ValueError):
+            return self.path, 0, 0
+        return os.path.realpath(self.path), found.st_mtime_ns, found.st_size
+
+    @property
+    def identity(self) -> object:
+        """A key that is equal for runs of the same cases."""
+        info = self._info
+        return self.stamp, info.digest, info.format, info.expanded, info.limit, self._tools, info.tools_digest
+
+    @cached_property
+    def problem(self) -> str:
+        """Why the cases cannot be shown; empty where they can."""
+        name = self._info.name
+        if not os.path.isfile(self.path):
+            return f"Its cases are gone: they stood in {name}."
+        if self._tools and not os.path.isfile(self._tools):
+            return "The tools of its cases are gone."
+        try:
+            if self._tools and digest_of(self._tools) != self._info.tools_digest:
+                return "The tools of its cases have changed since the run."
+            with self._open() as source:
+                if source.digest() != self._info.digest:
+                    return f"{name} has changed since the run: what stands there now is not what was asked."
+        except BadInput as error:
+            return f"The cases cannot be read: {scrub(str(error))}."
+        return ""
+
+    def conversations(self) -> Iterator[CaseConversation]:
+        """Yield all cases by conversation, in the order of their grades."""
+        with self._open() as source:
+            for _, group in groupby(source.read().first_cases(), key=_conversation_key):
+                placed = list(group)
+                whole = placed[0].conversation
+                cases = [item.case for item in placed]
+                yield _share_longest_history(cases) if whole is None else _cut_from(whole, cases)
+
+    def find(self, case: str, conversation: str | None, source_row: int) -> tuple[CaseConversation, CaseInConversation] | None:
+        """Return a case and its conversation; None where it is not there. `source_row` is a lower bound of its row in the dataset."""
+        # the name of a conversation with `~` depends on those before it
+        has_unique_name = not (self._info.expanded and "~" in (conversation or "~"))
+        if has_unique_name and not find_format(self._info.format).recorded:
+            context = self._read_context()
+            expanded = self._info.expanded
+            for at, row in self._rows_with_id((conversation if expanded else case) or "", source_row, context):
+                if expanded:
+                    candidate = _cut_from(row, list(decision_points(row)))
+                else:
+                    candidate = _share_longest_history(self._neighbors(at, row, context))
+                if found := _find_case((candidate,), case):
+                    return found
+        return _find_case(self.conversations(), case)
+
+    def build_index(self) -> None:
+        """Find the offsets of the file's rows now, before a case is asked for."""
+        if not self.problem:
+            self._index  # noqa: B018 - cached
+
+    @cached_property
+    def _index(self) -> RowIndex:
+        return RowIndex(self.path)
+
+    def _open(self) -> CaseSource:
+        info = self._info
+        row_kind = "conversations" if info.expanded else info.kind
+        return CaseSource(
+            self.path, format_name=info.format, tools=self._tools, skip_bad=True, name=info.name, limit=info.limit, row_kind=row_kind
+        )  # fmt: skip
+
+    def _rows_with_id(self, name: str, source_row: int, context: ReadContext) -> Iterator[tuple[int, Conversation]]:
+        """Yield the rows from `source_row` on that have this id, each with its index. The nearest are read whatever their id seems to be:
+        not every format has ids in the usual place.
+        """
+        for at, number, line in self._index.rows(source_row):
+            if at - source_row < _ROWS_READ_ANYWAY or may_have_id(name, line, Place(self._info.name, number)):
+                row = self._read_row(number, line, context)
+                if row is not None and row.id == name:
+                    yield at, row
+
+    def _neighbors(self, at: int, row: Conversation, context: ReadContext) -> list[Case]:
+        """Return a case, and those around it that were cut from the same conversation; nothing for a row that is not a case."""
+        if not isinstance(row, Case):
+            return []
+        first = max(0, at - _MAX_NEIGHBORS)
+        earlier = reversed(list(islice(self._index.rows(first), at - first)))
+        later = islice(self._index.rows(at + 1), _MAX_NEIGHBORS)
+        before = _while_same_conversation(row, (self._read_row(number, line, context) for _, number, line in earlier))
+        after = _while_same_conversation(row, (self._read_row(number, line, context) for _, number, line in later))
+        return [*reversed(list(before)), row, *after]
+
+    def _read_row(self, number: int, line: bytes, context: ReadContext) -> Conversation | None:
+        """Return one row; None where it cannot be read without the repairs that context a whole file makes."""
+        with suppress(ValueError, RecursionError, BadInput):
+            return find_format(self._info.format).read(line, Place(self._info.name, number), context)
+        return None
+
+    def _read_context(self) -> ReadContext:
+        return side_tools(self._tools) if self._tools else ReadContext()
+
+
+def _while_same_conversation(case: Case, rows: Iterable[Conversation | None]) -> Iterator[Case]:
+    """Yield cases of the same conversation, up to the first of another; rows that cannot be read are skipped."""
+    conversation = case.source.conversation if case.source else None
+    cases = (row for row in rows if isinstance(row, Case))
+    return takewhile(
+        lambda other: conversation is not None and other.source is not None and other.source.conversation == conversation, cases
+    )
+
+
+def _conversation_key(placed: PlacedCase) -> object:
+    return placed.case.source.conversation if placed.case.source else f"\0{placed.case.id}"
+
+
+def _share_longest_history(cases: list[Case]) -> CaseConversation:
+    longest = max((case.messages for case in cases), key=len, default=())
+    return CaseConversation(longest, [_in_conversation(case, longest) for case in cases])
+
+
+def _cut_from(conversation: Conversation, cases: list[Case]) -> CaseConversation:
+    return CaseConversation(conversation.messages, [_in_conversation(case, conversation.messages) for case in cases])
+
+
+def _in_conversation(case: Case, messages: tuple[Message, ...]) -> CaseInConversation:
+    if not case.messages:
+        return CaseInConversation(case, None if case.is_scenario else 0)
+    length = 0
+    for own, shared in zip(case.messages, messages, strict=False):
+        if own is not shared and own != shared:
+            break
+        length += 1
+    return CaseInConversation(case, length, case.messages[length:])
+
+
+def _find_case(conversations: Iterable[CaseConversation], case: str) -> tuple[CaseConversation, CaseInConversation] | None:
+    return next(
+        ((conversation, placed) for conversation in conversations for placed in conversation.cases if placed.case.id == case), None
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""English phrases of the retail store: a grammar of templates, and noun phrases for products, payments and addresses."""

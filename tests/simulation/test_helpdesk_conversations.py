@@ -1,0 +1,170 @@
+"""The help desk's agents and the agenda user, with each other and with somebody whom neither of them was made for. All seeds are unseen."""
+
+from collections.abc import Callable
+from datetime import date, timedelta
+from typing import NamedTuple
+
+import pytest
+
+from callmark.analysis.summary import Estimate
+from callmark.cli.main import run
+from callmark.grading.record import GradeRecord
+from callmark.simulation.endings import COMPLETED, GOODBYE
+from callmark.simulation.session import User
+from callmark.simulation.users.rule_based.user import RuleBasedUser
+from callmark.simulation.users.script import ScriptUser
+from callmark.types import Case, Prediction
+from callmark.worlds.helpdesk import tools
+from callmark.worlds.helpdesk.agents import FAULTS, faults_for
+from tests.simulation.helpdesk_conversations import graded, held, read_scenarios
+from tests.simulation.other_user import OtherUser
+from tests.summaries import summarize
+
+CAREFUL = "python:callmark.worlds.helpdesk.agents:careful"
+SLOPPY = "python:callmark.worlds.helpdesk.agents:sloppy"
+OTHER = "python:tests.simulation.other_agent:clerk"
+SEEDS = (31337, 860_114, 4_000_001)
+
+
+@pytest.fixture(scope="module")
+def scenarios(tmp_path_factory: pytest.TempPathFactory) -> dict[int, list[Case]]:
+    """Scenarios of seeds that nobody has looked at."""
+    folder = tmp_path_factory.mktemp("scenarios")
+    for seed in SEEDS:
+        assert run(["synth", "--scenarios-only", "--seed", str(seed), "-o", str(folder / f"{seed}.jsonl"), "--json"]) == 0
+    return {seed: read_scenarios(folder / f"{seed}.jsonl") for seed in SEEDS}
+
+
+class Held(NamedTuple):
+    talks: list[Prediction]
+    grades: list[GradeRecord]
+
+    @property
+    def reliability(self) -> Estimate:
+        return summarize(self.grades).metrics["process.reliability"]
+
+
+def over(scenarios: dict[int, list[Case]], agent: str, user: Callable[[int], User]) -> Held:
+    """Every scenario of every seed; the user's seed is another each time."""
+    found = Held([], [])
+    for seed, cases in scenarios.items():
+        talks = held(cases, agent, user(seed + 1))
+        found.talks.extend(talks)
+        found.grades.extend(graded(cases, talks))
+    return found
+
+
+@pytest.fixture(scope="module")
+def careful(scenarios: dict[int, list[Case]]) -> Held:
+    return over(scenarios, CAREFUL, lambda seed: RuleBasedUser(seed=seed))
+
+
+@pytest.fixture(scope="module")
+def sloppy(scenarios: dict[int, list[Case]]) -> Held:
+    return over(scenarios, SLOPPY, lambda seed: RuleBasedUser(seed=seed))
+
+
+def test_the_careful_agent_is_reliable_on_seeds_that_nobody_has_seen(careful: Held) -> None:
+    assert careful.reliability.mean >= 0.9
+    assert careful.reliability.n >= 150
+    assert {grade.ending for grade in careful.grades} == {COMPLETED}
+
+
+def test_the_sloppy_one_is_clearly_less_so(careful: Held, sloppy: Held) -> None:
+    low, high = careful.reliability.low, sloppy.reliability.high
+    assert low is not None
+    assert high is not None
+    assert high < low
+
+
+# what a grade says of a fault of the sloppy agent
+def lacks(argument: str) -> Callable[[GradeRecord], bool]:
+    return lambda grade: any(fault.kind == "missing_argument" and fault.argument == argument for fault in grade.faults)
+
+
+def breaks(rule: str) -> Callable[[GradeRecord], bool]:
+    return lambda grade: any(note.kind == "policy_violation" and note.sentence.startswith(f"{rule}:") for note in grade.notes)
+
+
+def _guesses(grade: GradeRecord) -> bool:
+    return any(fault.argument == "priority" and fault.actual == "Medium" and fault.kind == "wrong_value" for fault in grade.faults)
+
+
+def _twice(grade: GradeRecord) -> bool:
+    return any(fault.kind == "repeated_call" for fault in grade.faults) and breaks("one-write-per-yes")(grade)
+
+
+def _forgets(grade: GradeRecord) -> bool:
+    """A call that was expected has no counterpart, or one that has nothing to do with it; and the end state says what is not there."""
+    missing = [fault for fault in grade.faults if fault.kind in ("missing_call", "wrong_tool")]
+    return any(str(fault.expected).startswith(tools.CREATE_ITEM) for fault in missing) and _has_state_note(grade)
+
+
+def _day_late(grade: GradeRecord) -> bool:
+    days = [(fault.expected, fault.actual) for fault in grade.faults if fault.kind == "wrong_value" and fault.argument == "due_date"]
+    return any(date.fromisoformat(made) - date.fromisoformat(expected) == timedelta(days=1) for expected, made in days)
+
+
+def _has_state_note(grade: GradeRecord) -> bool:
+    return any(note.kind == "state_difference" for note in grade.notes)
+
+
+NAMED: dict[str, Callable[[GradeRecord], bool]] = {
+    "leaves out the expected outcome": lacks("expected_outcome"),
+    "leaves out the description": lacks("description"),
+    "guesses the priority Medium": _guesses,
+    "looks nothing up": breaks("departments-looked-up"),
+    "writes without a confirmation": breaks("confirmed"),
+    "writes everything twice": _twice,
+    "forgets the second action item": _forgets,
+    "due dates a day late": _day_late,
+}
+
+
+def test_every_planted_fault_has_a_sign() -> None:
+    assert list(NAMED) == [fault.name for fault in FAULTS]
+
+
+@pytest.mark.parametrize("fault", NAMED)
+def test_a_planted_fault_is_named_by_the_grades(fault: str, sloppy: Held) -> None:
+    planted = [grade for talk, grade in zip(sloppy.talks, sloppy.grades, strict=True) if fault in _planted(talk)]
+    assert planted
+    assert any(map(NAMED[fault], planted)), f"{fault} is named by none of {len(planted)} grades"
+
+
+def test_no_sign_of_a_planted_fault_is_seen_in_the_careful_one(careful: Held) -> None:
+    assert [(grade.case, fault) for fault, is_named in NAMED.items() for grade in careful.grades if is_named(grade)] == []
+
+
+def test_the_end_state_tells_of_a_ticket_that_was_opened_twice_or_lacks_something(sloppy: Held) -> None:
+    for fault in ("writes everything twice", "leaves out the description", "leaves out the expected outcome"):
+        found = [grade for grade in sloppy.grades if NAMED[fault](grade) and tools.CREATE_TICKET in grade.expected]
+        assert found
+        assert all(grade.metrics["state.reached"] == 0 and _has_state_note(grade) for grade in found), fault
+
+
+def _planted(talk: Prediction) -> list[str]:
+    first = next(message.text for message in talk.transcript if message.role == "user")
+    return [fault.name for fault in faults_for(first)]
+
+
+@pytest.mark.parametrize(
+    "agent, user, least",
+    [
+        pytest.param(CAREFUL, lambda seed: ScriptUser(), 0.95, id="the careful agent, a fixed script"),
+        pytest.param(CAREFUL, lambda seed: OtherUser(seed), 0.85, id="the careful agent, somebody else"),
+        pytest.param(OTHER, lambda seed: RuleBasedUser(seed=seed), 0.7, id="another agent, the agenda user"),
+    ],
+)
+def test_who_was_not_made_for_each_other_comes_to_an_end(
+    agent: str, user: Callable[[int], User], least: float, scenarios: dict[int, list[Case]]
+) -> None:
+    found = over({seed: scenarios[seed] for seed in SEEDS[1:]}, agent, user)
+    assert [(grade.case, grade.ending) for grade in found.grades if grade.ending not in (COMPLETED, GOODBYE)] == []
+    assert found.reliability.mean >= least
+
+
+@pytest.mark.parametrize("style", ["plain", "terse", "chatty", "impatient"])
+def test_the_agenda_user_finishes_with_another_agent_in_every_style(style: str, scenarios: dict[int, list[Case]]) -> None:
+    found = over({SEEDS[0]: scenarios[SEEDS[0]][::2]}, OTHER, lambda seed: RuleBasedUser(style, seed=seed))
+    assert [(grade.case, grade.ending) for grade in found.grades if grade.ending not in (COMPLETED, GOODBYE)] == []

@@ -1,0 +1,313 @@
+"""Made-up values: that their schemas allow them, that they look like what they are called, and that any file is got along with."""
+
+import asyncio
+import json
+import re
+from pathlib import Path
+from random import Random
+from time import perf_counter
+from typing import Any
+
+import pytest
+
+from callmark.calls.schema import violations
+from callmark.errors import BadInput
+from callmark.simulation.mock_api.effects import effect
+from callmark.simulation.mock_api.family import Family
+from callmark.simulation.mock_api.kinds import Field, Kind, Kinds
+from callmark.simulation.mock_api.names import has_article, key_stem, noun_of, plural, singular, words_of
+from callmark.simulation.mock_api.patterns import fitting
+from callmark.simulation.mock_api.rows import Things
+from callmark.simulation.mock_api.stock import TODAY
+from callmark.simulation.mock_api.values import About, Values
+from callmark.simulation.openapi import Operation, read_api
+from callmark.simulation.toolboxes.mock_api import MockApiToolSource
+from callmark.types import Call, Tool
+
+MANY = 40  # seeds that a value is made with
+
+
+def made(schema: Any, name: str = "value", kind: str = "thing") -> list[Any]:
+    return [Values(f"seed-{number}").made(schema, name, About(kind, f"k{number}")) for number in range(MANY)]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string"},
+        {"type": "string", "enum": ["a", "b"]},
+        {"type": ["string", "null"], "enum": ["a", None]},
+        {"const": 7},
+        {"type": "string", "format": "date"},
+        {"type": "string", "format": "date-time"},
+        {"type": "string", "format": "email"},
+        {"type": "string", "format": "uuid"},
+        {"type": "string", "format": "uri"},
+        {"type": "string", "pattern": "^RL[0-9]{6}$"},
+        {"type": "string", "pattern": "^(AB|CD)-[A-Z]{2,4}(_x)?\\d+$"},
+        {"type": "string", "pattern": "^(?=.*x)never understood$"},
+        {"type": "string", "minLength": 30},
+        {"type": "string", "maxLength": 3},
+        {"type": "integer", "minimum": 1000, "maximum": 1003},
+        {"type": "integer", "maximum": -5},
+        {"type": "integer", "exclusiveMinimum": 3, "exclusiveMaximum": 5},
+        {"type": "integer", "minimum": 5, "maximum": 50, "multipleOf": 5},
+        {"type": "number", "minimum": 0.25, "maximum": 0.3},
+        {"type": "number", "exclusiveMinimum": 99},
+        {"type": "boolean"},
+        {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},
+        {"type": "array", "items": {"type": "string", "enum": ["x", "y", "z"]}, "maxItems": 1},
+        {"type": "object", "required": ["a"], "properties": {"a": {"type": "object", "properties": {"b": {"type": "number"}}}}},
+        {"type": "object", "additionalProperties": {"type": "integer"}},
+        {"allOf": [{"type": "object", "properties": {"a": {"type": "integer"}}}, {"required": ["b"], "properties": {"b": {"const": 1}}}]},
+        {"oneOf": [{"type": "null"}, {"type": "integer", "minimum": 5}]},
+        {"anyOf": [{"type": "string", "enum": ["p"]}, {"type": "integer"}]},
+        {"properties": {"untyped": {"type": "string"}}},
+        {},
+    ],
+)
+def test_a_schema_allows_what_is_made_of_it(schema: dict[str, Any]) -> None:
+    wanted = Tool("x", "", {"type": "object", "properties": {"value": schema}})
+    not_understood = "(?=" in schema.get("pattern", "")
+    for value in made(schema):
+        assert not_understood or violations({"value": value}, wanted) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "schema", "looks"),
+    [
+        ("email", "user", {}, r"[a-z]+\.[a-z]+\d\d@example\.com"),
+        ("firstName", "user", {}, r"[A-Z][a-z]+"),
+        ("name", "customer", {}, r"[A-Z][a-z]+ [A-Z][a-z]+"),
+        ("name", "product", {"example": "Thing"}, r"[A-Z][a-z]+( [A-Z][a-z]+)?"),
+        ("zip", "user", {}, r"\d{5}"),
+        ("address1", "user", {}, r"\d+ [A-Z]\w+ \w+"),
+        ("phone", "user", {}, r"\d{3}-555-01\d\d"),
+        ("price", "item", {"type": "number"}, r"\d{1,3}\.\d{1,2}"),
+        ("placed_on", "order", {}, r"2025-\d\d-\d\d"),
+        ("order_id", "order", {"example": "#W0000000"}, r"#W[1-9]\d{6}"),
+        ("order_id", "order", {"description": "The order id, such as '#W0000000'."}, r"#W\d{7}"),
+        ("user_id", "user", {"example": "sara_doe_496"}, r"[a-z]+_[a-z]+_\d{3}"),
+        ("ticket_id", "ticket", {}, r"TIC-\d{5}"),
+        ("seat", "booking", {"example": "A1"}, r"A[1-9]"),
+        ("city", "user", {"examples": ["Bonn", "Ulm"]}, r"Bonn|Ulm"),
+        ("photoUrl", "pet", {}, r"https://example\.com/\S+"),
+        ("doctor", "visit", {}, r"[A-Z][a-z]+ [A-Z][a-z]+"),
+        ("plate", "car", {}, r"[A-Z]{3}-\d{4}"),
+        ("mrn", "patient", {}, r"[A-Z]{3}-\d{4}"),
+        ("iban", "account", {}, r"DE\d{20}"),
+        ("flavor", "cake", {}, r"[A-Z][a-z]+"),
+    ],
+)
+def test_a_value_looks_like_what_it_is_called(name: str, kind: str, schema: dict[str, Any], looks: str) -> None:
+    values = made({"type": "string", **schema}, name, kind)
+    assert all(re.fullmatch(looks, str(value)) for value in values), values[:3]
+    assert len(set(values)) > 1
+
+
+def test_the_same_place_has_the_same_value() -> None:
+    about = About("user", "u1")
+    one, other = Values("s"), Values("s")
+    assert [one.made({"type": "string"}, name, about) for name in ("email", "city")] == [
+        other.made({"type": "string"}, name, about) for name in ("email", "city")
+    ]
+    first, last = one.person(about)
+    assert one.made({"type": "string"}, "email", about).startswith(f"{first}.{last}".lower())
+
+
+@pytest.mark.parametrize(
+    "pattern", ["[", "(", "a{", "[^a]", "\\p{L}", "(?P<a>b)", "*", "a" * 300, "(" * 150, "a{999}b{999}", "\\", "(((a+)+)+)+"]
+)
+def test_a_pattern_that_is_not_understood_gives_nothing_or_what_fits_it(pattern: str) -> None:
+    text = fitting(pattern, Random(1))
+    assert text is None or re.search(pattern, text)
+
+
+@pytest.mark.parametrize("inside", ["a", ""])
+def test_repeats_inside_of_repeats_are_given_up(inside: str) -> None:
+    assert fitting("(" * 40 + inside + ")*" * 40, Random(1)) is None
+
+
+@pytest.mark.parametrize("bound", ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"])
+@pytest.mark.parametrize("value", [1e-320, 10**400, -(10**400), float("inf"), float("nan")])
+@pytest.mark.parametrize("type_", ["integer", "number"])
+def test_a_bound_that_cannot_be_counted_with_is_none(bound: str, value: float, type_: str) -> None:
+    assert made({"type": type_, bound: value}) == made({"type": type_})
+
+
+@pytest.mark.parametrize(
+    ("name", "future"), [("deliveryDate", True), ("next_visit", True), ("due_on", True), ("date", True), ("created_on", False)]
+)
+def test_a_day_is_to_come_where_its_name_says_so(name: str, future: bool) -> None:
+    assert {value > TODAY.isoformat() for value in made({"type": "string", "format": "date"}, name)} == {future}
+
+
+@pytest.mark.parametrize(
+    "expected",
+    ["an umbrella", "a unit", "a university", "a one-time code", "an hour", "a user", "an unpaid order", "an order", "a house", "a URL"],
+)
+def test_an_article_is_as_it_is_spoken(expected: str) -> None:
+    assert has_article(expected.partition(" ")[2]) == expected
+
+
+def test_a_long_description_is_read_in_no_time() -> None:
+    kind = Kind("order", "id", ("id",), {"status": {"enum": ["pending", "done"]}})
+    for text in ("a" * 200_000, "a-" * 100_000, "a " * 100_000):
+        begun = perf_counter()
+        found = effect(Operation(Tool("cancel_order", f"{text}. Cancel a pending order.", {}), "post", "/cancel"), kind, text)
+        assert found.only == ("pending",)
+        assert perf_counter() - begun < 1
+
+
+def test_the_own_key_of_a_kind_comes_before_what_others_call_it() -> None:
+    kind = Kind("order", "id", ("id", "order_id", "orderNumber"), {"id": {}}, {"id"}, {"id": Field("id", {})})
+    kinds = Kinds([])
+    kinds.by_name["order"] = kind
+    things = Things(Family(kinds), "s")
+    assert things.create("order", {"orderNumber": "n", "order_id": "o", "id": "i"})["id"] == "i"
+    assert things.create("order", {"orderNumber": "n", "order_id": "o"})["id"] == "o"
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "noun", "stem"),
+    [
+        ("order_id", ("order", "id"), "order_id", "order"),
+        ("orderIds", ("order", "ids"), "order_ids", "order"),
+        ("OrderSummary", ("order", "summary"), "order", None),
+        ("categories", ("categories",), "category", None),
+        ("movies", ("movies",), "movie", None),
+        ("MovieListItem", ("movie", "list", "item"), "movie", None),
+        ("id", ("id",), "id", ""),
+        ("cardNumber", ("card", "number"), "card_number", "card"),
+        ("addresses", ("addresses",), "address", None),
+        ("", (), "", None),
+        ("日本", (), "", None),
+    ],
+)
+def test_names_in_words(name: str, words: tuple[str, ...], noun: str, stem: str | None) -> None:
+    assert (words_of(name), noun_of(name), key_stem(name)) == (words, noun, stem)
+
+
+@pytest.mark.parametrize("noun", ["order", "box", "category", "payment method", "dish", "day", "lens"])
+def test_a_plural_has_its_singular(noun: str) -> None:
+    assert singular(plural(noun)) == singular(noun) == noun
+
+
+def document(tmp_path: Path, answer: Any, **more: Any) -> str:
+    content = {"content": {"application/json": {"schema": answer}}} if answer is not None else {}
+    operation = {"operationId": "look", "responses": {"200": {"description": "Looked.", **content}}}
+    path = tmp_path / "api.json"
+    path.write_text(json.dumps({"openapi": "3.0.3", "info": {"title": "T"}, "paths": {"/x": {"get": operation}}, **more}), encoding="utf-8")
+    return str(path)
+
+
+def looked(path: str) -> str:
+    async def talk() -> str:
+        async with MockApiToolSource(path) as source, source.open_toolbox("c/0/x") as toolbox:
+            await toolbox.state()
+            return (await toolbox.call(Call("look", {}))).text
+
+    return asyncio.run(talk())
+
+
+_TREE = {
+    "type": "object",
+    "required": ["tree_id", "children"],
+    "properties": {
+        "tree_id": {"type": "string"},
+        "parent": {"$ref": "#/components/schemas/Tree"},
+        "children": {"type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/Tree"}},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (None, "Looked."),
+        ({}, "Looked."),
+        ({"$ref": "#/components/schemas/Tree"}, '{"tree_id":"TRE-'),
+        ({"type": "array", "items": {"$ref": "#/components/schemas/Tree"}}, '[{"tree_id":"TRE-'),
+        ({"type": "string", "enum": [f"v{number}" for number in range(20_000)]}, "v"),
+        ({"type": "object", "properties": {"a": {"type": "strange"}}}, '{"a":"'),
+        ({"type": "object", "properties": {"a": True, "b": []}}, '{"a":"'),
+        ({"type": "array"}, "[]"),
+        ({"type": "array", "minItems": 10**9, "items": {"type": "integer"}}, "["),
+        ({"type": "string", "minLength": 10**9}, ""),
+        ({"type": "integer", "minimum": 10, "maximum": 1}, "1"),
+    ],
+)
+def test_any_answer_is_got_along_with(tmp_path: Path, answer: Any, expected: str) -> None:
+    text = looked(document(tmp_path, answer, components={"schemas": {"Tree": _TREE}}))
+    assert text.startswith(expected)
+    assert len(text) < 5000
+
+
+def test_an_operation_without_responses_says_that_all_is_well(tmp_path: Path) -> None:
+    path = tmp_path / "api.json"
+    path.write_text('{"openapi": "3.0.0", "paths": {"/x": {"get": {"operationId": "look"}}}}', encoding="utf-8")
+    assert looked(str(path)) == "OK"
+
+
+@pytest.mark.parametrize("depth", [150, 10_000])
+def test_nesting_without_measure_is_refused_or_cut(tmp_path: Path, depth: int) -> None:
+    answer = '{"type":"array","items":' * depth + '{"type":"string"}' + "}" * depth
+    whole = document(tmp_path, "HERE")
+    Path(whole).write_text(Path(whole).read_text(encoding="utf-8").replace('"HERE"', answer), encoding="utf-8")
+    if depth < 200:
+        assert looked(whole).startswith("[")
+    else:
+        with pytest.raises(BadInput, match="it cannot be read: nesting deeper than 200"):
+            looked(whole)
+
+
+def test_an_answer_that_only_wraps_another_is_about_that(tmp_path: Path) -> None:
+    movie = {"type": "object", "properties": {"id": {"type": "integer"}, "title": {"type": "string"}}}
+    page = {
+        "type": "object",
+        "properties": {"data": {"properties": {"total": {"type": "integer"}, "items": {"type": "array", "items": movie}}}},
+    }
+    operations = {
+        "/movies": {"get": {"operationId": "look", "responses": {"200": {"content": {"application/json": {"schema": page}}}}}},
+        "/movies/{id}": {"delete": {"operationId": "drop", "parameters": [{"name": "id", "in": "path", "schema": {"type": "integer"}}]}},
+    }
+    path = tmp_path / "api.json"
+    path.write_text(json.dumps({"openapi": "3.0.0", "paths": operations}), encoding="utf-8")
+
+    async def talk() -> tuple[Any, Any]:
+        async with MockApiToolSource(str(path)) as source, source.open_toolbox("c/0/x") as toolbox:
+            before = json.loads((await toolbox.call(Call("look", {}))).text)
+            await toolbox.call(Call("drop", {"id": before["data"]["items"][0]["id"]}))
+            return before, json.loads((await toolbox.call(Call("look", {}))).text)
+
+    before, after = asyncio.run(talk())
+    assert before["data"]["total"] == len(before["data"]["items"]) > 1
+    assert after == {"data": {"total": before["data"]["total"] - 1, "items": before["data"]["items"][1:]}}
+
+
+def test_what_stands_in_a_path_is_a_key_whatever_it_is_called() -> None:
+    kinds = Kinds(read_api(str(Path(__file__).parent.parent / "synthesis" / "clinic_api.yaml")).operations)
+    assert {name: kind.key for name, kind in kinds.by_name.items()} == {"patient": "mrn", "appointment": "number", "car": "plate"}
+    assert kinds.of_parameter("plate", "/fuel") == "car"
+
+
+@pytest.mark.parametrize(("fields", "person"), [(["iban", "balance"], False), (["iban", "email"], True)])
+def test_an_account_is_somebody_where_it_says_who(fields: list[str], person: bool) -> None:
+    assert Kind("account", "iban", ("iban",), {field: {} for field in fields}).is_person is person
+
+
+def test_kinds_are_told_by_keys() -> None:
+    kinds = Kinds(read_api(str(Path(__file__).parent.parent / "synthesis" / "retail_api.yaml")).operations)
+    assert {name: kind.key for name, kind in kinds.by_name.items()} == {
+        "user": "user_id",
+        "payment_method": "payment_method_id",
+        "product": "product_id",
+        "item": "item_id",
+        "order": "order_id",
+        "coupon": "coupon_code",
+    }
+    assert kinds.of_field("new_item_ids") == "item"
+    assert kinds.of_field("reason") == ""
+    assert kinds.by_name["user"].fields["orders"].role == "keys"
+    assert kinds.by_name["order"].fields["items"].role == "whole"
+    assert kinds.new_only == {"coupon"}

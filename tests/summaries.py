@@ -1,0 +1,19 @@
+"""Summaries of grades, with the metrics of all built-in evaluators."""
+
+from collections.abc import Iterable
+
+from callmark.analysis.summary import Summary, Tally
+from callmark.grading.evaluate import CheckedEvaluator, definitions
+from callmark.grading.evaluators.policy import PolicyEvaluator
+from callmark.grading.record import GradeRecord
+from callmark.grading.settings import RECORDING_EVALUATORS, GradingSettings, build_evaluators
+
+METRICS = definitions([*build_evaluators(GradingSettings(RECORDING_EVALUATORS)), CheckedEvaluator(PolicyEvaluator())])
+
+
+def summarize(grades: Iterable[GradeRecord]) -> Summary:
+    """Return the summary of these grades, in detail."""
+    tally = Tally(METRICS, detailed=True)
+    for grade in grades:
+        tally.add(grade)
+    return tally.summary()

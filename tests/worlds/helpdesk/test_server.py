@@ -1,0 +1,120 @@
+"""The help desk over MCP, by the SDK's own client: over stdio and over HTTP, with a real process and a real socket."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from callmark.worlds.helpdesk import tools
+from callmark.worlds.helpdesk.desk import Desk
+from callmark.worlds.mcp_server import CONVERSATION, EXTENSION, STATE, ConversationBackends
+from tests.worlds.helpdesk.test_desk import ITEM, TICKET
+from tests.worlds.mcp_clients import over_stdio, serving_http
+
+COMMAND = [sys.executable, "-m", "callmark.worlds.helpdesk"]
+CALLS: list[tuple[str, dict[str, str]]] = [
+    (tools.LIST_DEPARTMENTS, {}),
+    (tools.LIST_PRIORITIES, {}),
+    (tools.LIST_WORKFLOW_TYPES, {}),
+    (tools.EXPLAIN_WORKFLOW, {}),
+    (tools.START_OVER, {}),
+    (tools.ASK_CLARIFICATION, {"question": "Which one?"}),
+    (tools.CREATE_TICKET, TICKET),
+    (tools.SEARCH_TICKETS, {"query": "degradation"}),
+    (tools.GET_TICKET, {"ticket_id": "TKT-1041"}),
+    (tools.CREATE_ITEM, {"ticket_id": "TKT-1041", **ITEM}),
+    (tools.UPDATE_ITEM, {"action_item_id": "AI-2031", "status": "Done"}),
+    (tools.LIST_ITEMS, {"ticket_id": "TKT-1041"}),
+    (tools.UPDATE_TICKET, {"ticket_id": "TKT-1041", "status": "Closed"}),
+]
+
+
+class Seen(NamedTuple):
+    """What a client saw in one session: it made every call of CALLS, then had fifty conversations at once."""
+
+    capabilities: Any
+    tools: dict[str, Any]
+    results: list[tuple[bool, str]]
+    refusal: tuple[bool, str]
+    conversations: dict[str, tuple[dict[str, Any], dict[str, Any]]]
+    untouched: dict[str, Any]
+
+
+async def look(server: Any) -> Seen:
+    from mcp import Client
+
+    async with Client(server) as client:
+
+        async def call(name: str, arguments: dict[str, str], conversation: str) -> tuple[bool, str]:
+            meta: Any = {CONVERSATION: conversation}
+            result = await client.call_tool(name, dict(arguments), meta=meta)
+            return result.is_error, getattr(result.content[0], "text", "")
+
+        async def state(meta: Any) -> dict[str, Any]:
+            read: dict[str, Any] = json.loads(getattr((await client.read_resource(STATE, meta=meta)).contents[0], "text", ""))
+            return read
+
+        async def converse(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+            _, made = await call(tools.CREATE_TICKET, {**TICKET, "title": f"Ticket of {name}"}, name)
+            return json.loads(made), await state({CONVERSATION: name})
+
+        names = [f"conversation {number}" for number in range(50)]
+        return Seen(
+            client.server_capabilities,
+            {tool.name: tool.input_schema for tool in (await client.list_tools()).tools},
+            [await call(name, arguments, "all tools") for name, arguments in CALLS],
+            await call(tools.GET_TICKET, {"ticket_id": "TKT-9"}, "all tools"),
+            dict(zip(names, await asyncio.gather(*map(converse, names)), strict=True)),
+            await state(None),
+        )
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with serving_http(COMMAND) as address:
+        yield address
+
+
+@pytest.fixture(scope="module", params=["stdio", "http"])
+def seen(request: pytest.FixtureRequest) -> Seen:
+    return asyncio.run(look(request.getfixturevalue("url") if request.param == "http" else over_stdio(COMMAND)))
+
+
+def test_the_sdks_own_client_lists_and_calls_every_tool(seen: Seen) -> None:
+    assert seen.tools == {tool.name: tool.parameters for tool in tools.TOOLS}
+    assert {name for name, _ in CALLS} == set(seen.tools)
+    assert [text for is_error, text in seen.results if is_error] == []
+    assert json.loads(seen.results[-1][1])["status"] == "Closed"
+    assert seen.refusal == (True, "there is no ticket 'TKT-9', an id such as TKT-1001 was expected")
+
+
+def test_conversations_are_kept_apart_and_their_states_can_be_read(seen: Seen) -> None:
+    assert EXTENSION in seen.capabilities.extensions
+    assert len(seen.conversations) == 50
+    for name, (made, state) in seen.conversations.items():
+        assert made["ticket_id"] == list(state["tickets"])[-1] == "TKT-1041"
+        assert state["tickets"]["TKT-1041"] == {**TICKET, "title": f"Ticket of {name}", "status": "Open"}
+    assert seen.untouched == Desk(7).state()
+
+
+def test_the_conversation_that_has_been_idle_for_longest_is_forgotten_first() -> None:
+    backends = ConversationBackends(Desk(7), limit=2)
+    for name in ("a", "b"):
+        backends.get({CONVERSATION: name}).call(tools.CREATE_TICKET, TICKET)
+    backends.get({CONVERSATION: "a"})
+    backends.get(None)
+    assert len(backends) == 2
+    assert "TKT-1041" in backends.get({CONVERSATION: "a"}).state()["tickets"]
+    assert "TKT-1041" not in backends.get({CONVERSATION: "b"}).state()["tickets"]
+
+
+def test_a_port_that_is_taken_is_an_error_in_a_sentence(url: str) -> None:
+    port = url.rsplit(":", 1)[1].split("/")[0]
+    refused = subprocess.run([*COMMAND, "--http", port], capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert f"port {port} of 127.0.0.1 cannot be used" in refused.stderr
+    assert "Traceback" not in refused.stderr
