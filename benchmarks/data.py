@@ -143,7 +143,7 @@ def write_alone(out: str, size: int) -> None:
 def keep(path: str, out: str) -> None:
     wanted = [rules.require("find_* > get_*"), rules.calls_between(1, None)[0]]
     with Output(out) as output:
-        for row, failed, _ in rules.judge(callmark.load(path), wanted):
+        for row, failed, _ in rules.apply_rules(callmark.load(path), wanted):
             if not failed:
                 output.line(row.original.row.rstrip())
 

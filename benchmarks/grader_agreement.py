@@ -19,8 +19,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from callmark.calls.dates import written_date
-from callmark.calls.expected import read_all_expected
+from callmark.calls.dates import parse_date
+from callmark.calls.expected import read_expected_calls
 from callmark.calls.shapes import read_calls
 from callmark.calls.strict import NotStrict, parse
 from callmark.calls.toolsets import read_tool, read_tools
@@ -88,7 +88,7 @@ def suite_score(sample: dict[str, Any], item: dict[str, Any]) -> float:
     output = item["expected_output"]
     actual = read_calls(sample.get("output_tools"))
     answers = [output.get("tool_calls"), *output.get("alternatives", ())]
-    return max(CallEvaluator()(Attempt(read_all_expected(calls), actual, tools=_tools(item.get("tools"))))["score"] for calls in answers)
+    return max(CallEvaluator.score(Attempt(read_expected_calls(calls), actual, tools=_tools(item.get("tools")))) for calls in answers)
 
 
 def exported_scores(rows: Sequence[dict[str, Any]], *, python: str = sys.executable) -> list[float]:
@@ -292,7 +292,7 @@ def _wanted(random: Random, value: Any, depth: int = 0) -> Any:
             {"$glob": text[:1].swapcase() + "*" + text[-1:], "$case": random.choice([True, False])},
             {"$text": random.choice([text, text.upper(), f"“{text}”"]), "$ratio": random.choice([0, 0.5, 0.8, 0.9, 1])},
             {"$contains": text[1:4].upper()},
-            {"$date": text if written_date(text) else random.choice(DATES[:7])},
+            {"$date": text if parse_date(text) else random.choice(DATES[:7])},
         ]
     else:
         ways += [

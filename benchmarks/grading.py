@@ -24,7 +24,7 @@ from typing import Any
 from msgspec import Struct
 
 import callmark
-from callmark.calls.expected import read_all_expected
+from callmark.calls.expected import read_expected_calls
 from callmark.calls.shapes import read_calls
 from callmark.calls.toolsets import read_tools
 from callmark.grading.attempt import Attempt
@@ -136,14 +136,14 @@ def ways(tools: list[dict[str, Any]], pairs: Pairs) -> dict[str, Way]:
     """Each says of every pair whether it is right."""
     lists = [([pair["expected"]], [pair["made"]]) for pair in pairs]
     known = read_tools(tools)
-    read = [(read_all_expected(expected), read_calls(made)) for expected, made in lists]
+    read = [(read_expected_calls(expected), read_calls(made)) for expected, made in lists]
     evaluator = CallEvaluator()
 
     def call() -> list[bool]:
-        return [evaluator(Attempt(read_all_expected(expected), read_calls(made)))["score"] == 1 for expected, made in lists]
+        return [evaluator(Attempt(read_expected_calls(expected), read_calls(made)))["score"] == 1 for expected, made in lists]
 
     def call_with_tools() -> list[bool]:
-        return [evaluator(Attempt(read_all_expected(expected), read_calls(made), tools=known))["score"] == 1 for expected, made in lists]
+        return [evaluator(Attempt(read_expected_calls(expected), read_calls(made), tools=known))["score"] == 1 for expected, made in lists]
 
     def already_read() -> list[bool]:
         return [evaluator(Attempt(expected, made))["score"] == 1 for expected, made in read]

@@ -22,7 +22,7 @@ import msgspec
 
 import callmark
 from callmark.compat.deepfabric import EvaluationResult, Evaluator, EvaluatorConfig
-from callmark.grading.evaluators.schema import WEIGHTS
+from callmark.grading.evaluators.schema import DEFAULT_WEIGHTS
 
 METRICS = ("tool_selection_accuracy", "parameter_accuracy", "execution_success_rate", "overall_score")
 OTHER_WEIGHTS = {"tool_selection": 0.5, "parameter_accuracy": 0.3, "execution_success": 0.2, "response_quality": 0.0}
@@ -264,7 +264,7 @@ def main() -> int:
     peer = theirs(groups, options.peer)
     print(f"deepfabric {peer['version']} and callmark on {len(given):,} samples, seed {options.seed}\n")
     differing = 0
-    for name, weights in (("default", WEIGHTS), ("weighted", OTHER_WEIGHTS)):
+    for name, weights in (("default", DEFAULT_WEIGHTS), ("weighted", OTHER_WEIGHTS)):
         differing += _compare(made, ours(given, weights), peer["groups"][name], weights)
     gone = sum(
         [

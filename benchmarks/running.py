@@ -5,7 +5,7 @@ grading, the summary. Nothing is remembered (`--no-cache`). First a server that 
 is as many turns as there are cases to each place; then models that take no time. inspect-ai with its mock model is timed in its own
 environment when that environment's Python is given. Exit status 1 when a limit is not held.
 
-    python benchmarks/running.py [--cases 2000] [--at-once 100] [--turns 3] [--inspect PYTHON]
+    python benchmarks/running.py [--cases 2000] [--concurrency 100] [--turns 3] [--inspect PYTHON]
 """
 
 import argparse
@@ -21,7 +21,7 @@ from msgspec import Struct
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the server is the tests'
 
-from tests.runs.kills import run_command, run_to_end, served, write_cases
+from tests.runs.kills import run_command, run_to_end, start_chat_server, write_cases
 
 UNNOTED = Path(os.devnull)
 LATENCY = 0.1
@@ -51,15 +51,15 @@ class Timed(Struct):
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    for name, default in {"cases": 2000, "at-once": 100, "turns": 3}.items():
+    for name, default in {"cases": 2000, "concurrency": 100, "turns": 3}.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--inspect", default=None, metavar="PYTHON", help="the Python of an environment that has inspect-ai")
     options = parser.parse_args()
-    print(f"{options.cases:,} cases, {options.at_once} at a time; best of {options.turns}")
+    print(f"{options.cases:,} cases, {options.concurrency} at a time; best of {options.turns}")
     with (
         tempfile.TemporaryDirectory() as made,
-        served(UNNOTED, "--latency", str(LATENCY)) as slow,
-        served(UNNOTED) as fast,
+        start_chat_server(UNNOTED, "--latency", str(LATENCY)) as slow,
+        start_chat_server(UNNOTED) as fast,
     ):
         folder = Path(made)
         cases, one = write_cases(folder / "cases.jsonl", options.cases), write_cases(folder / "one.jsonl", 1)
@@ -74,14 +74,14 @@ def main() -> int:
         for turn in range(options.turns):
             for number, way in enumerate(ways):
                 name = f"{number}-{turn}"
-                more = ("--concurrency", str(options.at_once))
+                more = ("--concurrency", str(options.concurrency))
                 way.start = min(way.start, run_to_end(run_command(one, way.model, folder, f"{name}-one", *more), folder))
                 way.whole = min(way.whole, run_to_end(run_command(cases, way.model, folder, name, *more), folder))
                 check(folder / name, options.cases)
             if options.inspect:
                 few = write_cases(folder / "few.jsonl", min(PEER_TIMED, options.cases))
-                peers.append(ask_peer(options.inspect, few, options.at_once))
-    return report(ways, options.cases, options.cases / options.at_once * LATENCY, peers)
+                peers.append(ask_peer(options.inspect, few, options.concurrency))
+    return report(ways, options.cases, options.cases / options.concurrency * LATENCY, peers)
 
 
 def check(run: Path, cases: int) -> None:
@@ -91,9 +91,9 @@ def check(run: Path, cases: int) -> None:
         sys.exit(f"{cases:,} predictions and grades were expected, {counts[0]:,} and {counts[1]:,} were found")
 
 
-def ask_peer(python: str, cases: Path, at_once: int) -> dict[str, Any]:
+def ask_peer(python: str, cases: Path, concurrency: int) -> dict[str, Any]:
     """What the peer's script prints in its own environment; a script that fails stops the benchmark with what it said."""
-    asked = [python, str(Path(__file__).parent / "peers" / "run_inspect.py"), str(cases), "--at-once", str(at_once)]
+    asked = [python, str(Path(__file__).parent / "peers" / "run_inspect.py"), str(cases), "--at-once", str(concurrency)]
     done = subprocess.run(asked, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"run_inspect.py did not run:\n{done.stderr}")

@@ -5,7 +5,7 @@ only; but some cases meet theirs at every try, so that they must end in an error
 asked for again. `callmark run` is a process, the server another. Compared for every case: what came, for which case, after how many
 tries, by the run folder and by the server's log; and the sums. Exit status 1 when anything is not as planned.
 
-    python benchmarks/running_faults.py [--cases 5000] [--at-once 100] [--timeout 1] [--retries 3] [--seed 1]
+    python benchmarks/running_faults.py [--cases 5000] [--concurrency 100] [--timeout 1] [--retries 3] [--seed 1]
 """
 
 import argparse
@@ -25,8 +25,8 @@ from msgspec import Struct
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the server is the tests'
 
-from tests.chat_server import Response, ChatServer, ResponsePlan
-from tests.runs.kills import Served, case_of, run_command, served, write_cases
+from tests.chat_server import ChatServer, Response, ResponsePlan
+from tests.runs.kills import ChatServerProcess, case_of, run_command, start_chat_server, write_cases
 
 ONE_IN = 20  # cases for each fault
 ALWAYS = 2  # cases of each fault that meet it at every try
@@ -70,7 +70,7 @@ class Came(Struct, frozen=True):
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    for name, default in {"cases": 5000, "at-once": 100, "retries": 3, "seed": 1}.items():
+    for name, default in {"cases": 5000, "concurrency": 100, "retries": 3, "seed": 1}.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--timeout", type=float, default=1.0)
     parser.add_argument("--log", default=None, help=argparse.SUPPRESS)  # this process is the server
@@ -80,14 +80,14 @@ def main() -> int:
         return serve(plan, options.log, slow=3 * options.timeout)
     kinds = len(ERRORS) + len(ODD_ANSWERS)
     print(
-        f"{options.cases:,} cases, {options.cases // ONE_IN:,} for each of {kinds} faults; {options.at_once} at a time, "
+        f"{options.cases:,} cases, {options.cases // ONE_IN:,} for each of {kinds} faults; {options.concurrency} at a time, "
         f"a time-out of {options.timeout:g} s, {options.retries} tries more"
     )
     own = ["--cases", str(options.cases), "--seed", str(options.seed), "--timeout", str(options.timeout)]
-    with tempfile.TemporaryDirectory() as made, served(Path(made, "log"), *own, script=[__file__]) as server:
+    with tempfile.TemporaryDirectory() as made, start_chat_server(Path(made, "log"), *own, script=[__file__]) as server:
         folder = Path(made)
         cases = write_cases(folder / "cases.jsonl", options.cases)
-        more = ("--concurrency", str(options.at_once), "--timeout", str(options.timeout), "--retries", str(options.retries), "--json")
+        more = ("--concurrency", str(options.concurrency), "--timeout", str(options.timeout), "--retries", str(options.retries), "--json")
         began = time.perf_counter()
         done = subprocess.run(
             run_command(cases, f"{server.url}#model", folder, "faulty", *more), cwd=folder, capture_output=True, text=True, check=False
@@ -147,9 +147,9 @@ def serve(plan: list[Planned], log: str, *, slow: float) -> int:
     return 0
 
 
-def look_up(predictions: list[dict[str, Any]], server: Served) -> dict[str, Came]:
+def look_up(predictions: list[dict[str, Any]], server: ChatServerProcess) -> dict[str, Came]:
     """What came, by case; of a case that has several predictions the last counts, which the number of them tells."""
-    asked = server.asked(0, server.log.stat().st_size)
+    asked = server.count_requests(0, server.log.stat().st_size)
     return {row["case"]: came(row, asked[row["case"]]) for row in predictions}
 
 
@@ -168,7 +168,7 @@ def came(row: dict[str, Any], asked: int) -> Came:
     elif len(calls) > 1:
         what = "duplicate ids" if len({call["id"] for call in calls}) == 1 else "several calls"
     elif calls:
-        what = ANSWERED if row["finish"] == "tool_calls" else "unknown finish reason"
+        what = ANSWERED if row["finish_reason"] == "tool_calls" else "unknown finish reason"
     return Came(tries, asked, what, right)
 
 

@@ -1,4 +1,4 @@
-"""Is anything lost when `callmark run` is killed? Killed at random moments, gone on with, and compared with a run that was not.
+"""Is anything lost when `callmark run` is killed? Kill at random moments, gone on with, and compared with a run that was not.
 
 The command runs as a process of its own, against a server that is another. Each run is killed with SIGKILL at a moment drawn uniformly
 between its start and a little after the time that an undisturbed run takes, every fifth one once more after that; then `--resume` runs to
@@ -7,7 +7,7 @@ they stand, and what run.json says. By the server's log, nothing that stood in p
 and no more is lost than was in flight. As a kill almost never falls into a write, the last line is cut by hand as well, after each of its
 bytes. Exit status 1 on any difference.
 
-    python benchmarks/running_kills.py [--runs 50] [--cases 300] [--trials 2] [--at-once 20] [--latency 0.03] [--seed 1]
+    python benchmarks/running_kills.py [--runs 50] [--cases 300] [--trials 2] [--concurrency 20] [--latency 0.03] [--seed 1]
 """
 
 import argparse
@@ -20,14 +20,14 @@ from random import Random
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the server is the tests'
 
 from tests.runs.kills import (
-    Killed,
-    Moment,
+    Kill,
+    KillTime,
     Outcome,
-    killed_and_resumed,
+    cut_everywhere,
+    kill_and_resume,
     run_command,
     run_to_end,
-    served,
-    torn_everywhere,
+    start_chat_server,
     write_cases,
 )
 
@@ -38,41 +38,41 @@ TORN_CASES = 3
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    for name, default in {"runs": 50, "cases": 300, "trials": 2, "at-once": 20, "seed": 1}.items():
+    for name, default in {"runs": 50, "cases": 300, "trials": 2, "concurrency": 20, "seed": 1}.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--latency", type=float, default=0.03)
     options = parser.parse_args()
     random = Random(options.seed)
-    with tempfile.TemporaryDirectory() as made, served(Path(made, "log"), "--latency", str(options.latency)) as server:
+    with tempfile.TemporaryDirectory() as made, start_chat_server(Path(made, "log"), "--latency", str(options.latency)) as server:
         folder = Path(made)
         cases, model = write_cases(folder / "cases.jsonl", options.cases), f"{server.url}#model"
-        more = ("--trials", str(options.trials), "--concurrency", str(options.at_once))
+        more = ("--trials", str(options.trials), "--concurrency", str(options.concurrency))
         seconds = run_to_end(run_command(cases, model, folder, "undisturbed", *more), folder)
         print(
-            f"{options.cases:,} cases, {options.trials} trials, {options.at_once} at a time, {options.latency * 1000:g} ms an answer: "
+            f"{options.cases:,} cases, {options.trials} trials, {options.concurrency} at a time, {options.latency * 1000:g} ms an answer: "
             f"{seconds:.2f} s undisturbed; {options.runs} runs, killed between 0 and {seconds * BEYOND:.2f} s"
         )
         print(f"  {'run':>4} {'killed after':>12}  {'recorded':>8} {'in flight':>9} {'last line':>9}  then")
         outcomes = []
         for number in range(1, options.runs + 1):
-            moments = [Moment(random.uniform(0, seconds * BEYOND)) for _ in range(1 if number % TWICE else 2)]
+            moments = [KillTime(random.uniform(0, seconds * BEYOND)) for _ in range(1 if number % TWICE else 2)]
             name = f"killed-{number}"
             command = run_command(cases, model, folder, name, *more)
             outcomes.append(
-                killed_and_resumed(
+                kill_and_resume(
                     command,
                     folder / name,
                     server,
                     folder / "undisturbed",
                     moments=moments,
                     trials=options.trials,
-                    at_once=options.at_once,
+                    concurrency=options.concurrency,
                 )
             )
             show(number, outcomes[-1])
         write_cases(cases, TORN_CASES)
         run_to_end(run_command(cases, model, folder, "torn"), folder)
-        cuts, problems = torn_everywhere(cases, model, folder / "torn", server)
+        cuts, problems = cut_everywhere(cases, model, folder / "torn", server)
     return report(outcomes, options.cases * options.trials, cuts, problems)
 
 
@@ -103,7 +103,7 @@ def report(outcomes: list[Outcome], questions: int, cuts: int, problems: list[st
     return 1 if wrong or problems else 0
 
 
-def moment(kill: Killed, questions: int) -> str:
+def moment(kill: Kill, questions: int) -> str:
     if kill.ended:
         return "after the end"
     if not kill.begun:

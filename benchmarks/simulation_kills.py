@@ -1,4 +1,4 @@
-"""Is anything lost when `callmark simulate` is killed? Killed at random moments, gone on with, and compared with one that was not.
+"""Is anything lost when `callmark simulate` is killed? Kill at random moments, gone on with, and compared with one that was not.
 
 The command runs as a process of its own; its agent writes a line for every conversation that it begins. Each simulation is killed with
 SIGKILL at a moment drawn uniformly between its start and a little after the time that an undisturbed one takes, every fifth one once more
@@ -6,7 +6,7 @@ after that; then `--resume` runs to its end. Without `usage.seconds` the predict
 ones; so must the grades as they stand, what run.json says, and document 004's two files. No conversation that stood in predictions.jsonl at
 the moment of a kill is held again, and no more is lost than was under way. Exit status 1 on any difference.
 
-    python benchmarks/simulation_kills.py [--runs 30] [--cases 60] [--trials 2] [--at-once 8] [--seed 1]
+    python benchmarks/simulation_kills.py [--runs 30] [--cases 60] [--trials 2] [--concurrency 8] [--seed 1]
 """
 
 import argparse
@@ -18,8 +18,8 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the folder to simulate in is the tests'
 
-from tests.runs.kills import Killed, Moment, Outcome, run_to_end
-from tests.simulation.kills import killed_and_resumed, simulate_command
+from tests.runs.kills import Kill, KillTime, Outcome, run_to_end
+from tests.simulation.kills import kill_and_resume, simulate_command
 from tests.simulation.notes_case import write_folder
 
 BEYOND = 1.05  # of the time that an undisturbed one takes
@@ -28,25 +28,25 @@ TWICE = 5  # every so many are killed twice
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    for name, default in {"runs": 30, "cases": 60, "trials": 2, "at-once": 8, "seed": 1}.items():
+    for name, default in {"runs": 30, "cases": 60, "trials": 2, "concurrency": 8, "seed": 1}.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     options = parser.parse_args()
     random = Random(options.seed)
-    how = {"trials": options.trials, "at_once": options.at_once}
+    how = {"trials": options.trials, "concurrency": options.concurrency}
     with tempfile.TemporaryDirectory() as made:
         here = Path(made)
         write_folder(here, options.cases)
         seconds = run_to_end(simulate_command("undisturbed", **how), here)
         print(
-            f"{options.cases:,} scenarios, {options.trials} trials, {options.at_once} at a time: {seconds:.2f} s undisturbed; "
+            f"{options.cases:,} scenarios, {options.trials} trials, {options.concurrency} at a time: {seconds:.2f} s undisturbed; "
             f"{options.runs} simulations, killed between 0 and {seconds * BEYOND:.2f} s"
         )
         print(f"  {'run':>4} {'killed after':>12}  {'recorded':>8} {'under way':>9} {'last line':>9}  then")
         outcomes = []
         for number in range(1, options.runs + 1):
-            moments = [Moment(random.uniform(0, seconds * BEYOND)) for _ in range(1 if number % TWICE else 2)]
+            moments = [KillTime(random.uniform(0, seconds * BEYOND)) for _ in range(1 if number % TWICE else 2)]
             name = f"killed-{number}"
-            outcomes.append(killed_and_resumed(simulate_command(name, **how), here, name, "undisturbed", moments=moments, **how))
+            outcomes.append(kill_and_resume(simulate_command(name, **how), here, name, "undisturbed", moments=moments, **how))
             show(number, outcomes[-1])
     return report(outcomes, options.cases * options.trials)
 
@@ -69,7 +69,7 @@ def report(outcomes: list[Outcome], conversations: int) -> int:
     return 1 if wrong else 0
 
 
-def moment(kill: Killed, conversations: int) -> str:
+def moment(kill: Kill, conversations: int) -> str:
     if kill.ended:
         return "after the end"
     if not kill.begun:

@@ -19,11 +19,12 @@ from pathlib import Path
 from random import Random
 
 from callmark.formats import write_lines
-from callmark.grading.settings import GradingSettings
-from callmark.grading.record import GradeRecord, read_grade, write_grade
-from callmark.runs.run import Run
 from callmark.formats.matching import PredictionsInfo
+from callmark.grading.grader import Grader
+from callmark.grading.record import GradeRecord, read_grade, write_grade
+from callmark.grading.settings import GradingSettings
 from callmark.runs.manifest import DatasetInfo, Manifest
+from callmark.runs.run import Run
 from callmark.runs.store import GRADES, RunFolder
 from callmark.types import Fault, FaultKind, Usage
 from memory import peak
@@ -58,7 +59,7 @@ def main() -> int:
         return 0
     missed = 0
     with tempfile.TemporaryDirectory(dir=options.to) as made:
-        whole, tenth = (made_up(Path(made, name), count) for name, count in (("whole", options.grades), ("tenth", options.grades // 10)))
+        whole, tenth = (write_run(Path(made, name), count) for name, count in (("whole", options.grades), ("tenth", options.grades // 10)))
         size = whole.joinpath(GRADES).stat().st_size
         print(f"{options.grades:,} grades of {options.grades // POINTS:,} conversations, {size / 1e6:,.0f} MB; best of {options.turns}")
         read = 0.0
@@ -77,12 +78,15 @@ def main() -> int:
     return 1 if missed else 0
 
 
-def made_up(folder: Path, count: int) -> Path:
-    """A run of so many grades."""
+def write_run(folder: Path, count: int) -> Path:
+    """Write a run with so many grades."""
     folder.mkdir()
     write_lines(str(folder / GRADES), map(write_grade, grades(count)))
-    dataset = DatasetInfo("cases.jsonl", "../cases.jsonl", "made up")
-    RunFolder(folder).write(Manifest(folder.name, "0", "", dataset, PredictionsInfo(), GradingSettings(), tuple(METRICS), count))
+    dataset = DatasetInfo("cases.jsonl", "../cases.jsonl", "generated")
+    manifest = Manifest(folder.name, "0", "", dataset, PredictionsInfo(), GradingSettings())
+    grader = Grader(GradingSettings())
+    manifest.metrics, manifest.fault_evaluators, manifest.cases = grader.metrics, grader.fault_evaluators(scenarios=False), count
+    RunFolder(folder).write(manifest)
     return folder
 
 

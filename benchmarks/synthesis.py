@@ -25,7 +25,7 @@ from tests.real.test_recorded import RETAIL
 import callmark
 from callmark.calls.results import match_results
 from callmark.cli.main import run
-from callmark.data.near import NearCopies, sketch
+from callmark.data.near_duplicates import NearDuplicateIndex, sketch
 from callmark.worlds.retail.store.store import Store
 
 SECONDS = 60
@@ -131,7 +131,7 @@ def beside(rows: Sequence[callmark.Conversation], real: Sequence[callmark.Conver
         f"{min(of_ours)} to {max(of_ours)} distinct sequences per {PER} conversations, real {sequences(real[:PER])}",
         min(of_ours) >= sequences(real[:PER]),
     )
-    copies = NearCopies()
+    copies = NearDuplicateIndex()
     near = sum(copies.add(sketch(row)) is not None for row in rows)
     yield f"{near} near copies of {len(rows)}", near < MOST_NEAR * len(rows)
     variety = [four_grams(part) for part in parts(rows, len(real))]

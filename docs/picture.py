@@ -1,4 +1,4 @@
-"""Makes the README's pictures: docs/callmark.png, the report of `callmark demo` as a browser shows it, and two charts of its dataset.
+"""Create the README's pictures: docs/callmark.png, the report of `callmark demo` as a browser shows it, and two charts of its dataset.
 
 Needs Debian's chromium.
 """
@@ -33,7 +33,7 @@ def main() -> int:
 
 
 def take(address: str, out: Path) -> None:
-    """The upper part of a page, light, as it is on a screen of this size."""
+    """Take a screenshot of the upper part of a page, in the light theme."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light", device_scale_factor=1)

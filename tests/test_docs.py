@@ -51,14 +51,14 @@ def first_program(page: str) -> str:
     return next(text for language, text in blocks(page) if language == "python")
 
 
-def test_the_page_about_datasets_does_what_it_says(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_datasets_page_runs_as_written(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for command, quoted in commands(DATASETS):
         check(cli, command, quoted)
 
 
 @pytest.mark.parametrize("page", [GRADING, MODELS, COMPARING, SIMULATION], ids=["grading", "models", "comparing", "simulation"])
-def test_a_page_does_what_it_says(
+def test_documentation_page_runs_as_written(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], page: str
 ) -> None:
     """Block by block: a console's commands, a file that is named in its first line, a program and the text that it prints."""
@@ -81,7 +81,7 @@ def test_a_page_does_what_it_says(
             printed = capfd.readouterr().out
 
 
-def test_the_readme_does_what_it_says(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readme_runs_as_written(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     cli("demo", "hotel", "-o", ".")
     Path("hotel.jsonl").rename("train.jsonl")
@@ -98,19 +98,19 @@ def test_the_readme_does_what_it_says(cli: Cli, tmp_path: Path, monkeypatch: pyt
     assert Path("eval.jsonl").exists()
 
 
-def test_every_code_of_lint_is_explained() -> None:
+def test_every_lint_code_is_documented() -> None:
     for code, (severity, meaning) in CODES.items():
         assert f"| `{code}` | {severity} | {meaning}" in DATASETS
 
 
-def test_the_readme_names_the_two_commands_and_a_picture_that_is_there() -> None:
+def test_readme_names_make_targets_that_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in ("demo", "test", "chatbot-eval", "bench", "proof"):
         assert f"make {target}" in README
         assert f"\n{target}:" in makefile
 
 
-def test_every_link_leads_to_a_file_and_a_heading() -> None:
+def test_every_link_resolves() -> None:
     pages = [ROOT / name for name in (*PAGES, "docs/metrics.md")]
     links = [(page, link) for page in pages for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))]
     assert len(links) > 30

@@ -370,7 +370,7 @@ def test_nothing_to_count_and_what_cannot_be_written_are_said() -> None:
 
 
 @pytest.mark.parametrize(
-    "conversation, dialect, refused",
+    "conversation, format_name, refused",
     [
         (Conversation("\ud800"), "openai", True),
         (Conversation("\ud800"), "sharegpt", True),
@@ -385,9 +385,9 @@ def test_lone_surrogates_made_in_python_are_written_out_or_refused(
 ) -> None:
     if refused:
         with pytest.raises(BadInput, match="lone surrogate"):
-            callmark.write([conversation], tmp_path / "x.jsonl", format_name=format_name)
+            callmark.write([conversation], tmp_path / "x.jsonl", to=format_name)
     else:
-        callmark.write([conversation], tmp_path / "x.jsonl", format_name=format_name)
+        callmark.write([conversation], tmp_path / "x.jsonl", to=format_name)
         assert "\\ud800" in json.dumps(json.loads((tmp_path / "x.jsonl").read_text(encoding="utf-8")))
 
 
@@ -401,20 +401,20 @@ def test_what_was_changed_in_python_is_written_as_it_is_now(tmp_path: Path) -> N
     read = next(iter(callmark.load(write_rows(tmp_path / "x.jsonl", {**GOOD, "tools": [{"name": "f"}]}))))
     changed = msgspec.structs.replace(read, messages=read.messages[:1], tools=(Tool("new"),))
     for format_name in ("openai", "sharegpt"):
-        callmark.write([changed, Conversation("made", read.messages, (Tool("own"),))], tmp_path / "y.jsonl", format_name=format_name)
+        callmark.write([changed, Conversation("made", read.messages, (Tool("own"),))], tmp_path / "y.jsonl", to=format_name)
         one, other = callmark.load(tmp_path / "y.jsonl")
         assert ([tool.name for tool in one.tools], len(one.messages)) == (["new"], 1)
         assert ([tool.name for tool in other.tools], len(other.messages)) == (["own"], 3)
 
 
-def test_what_a_dialect_cannot_hold_is_refused(tmp_path: Path) -> None:
+def test_what_a_format_cannot_hold_is_refused(tmp_path: Path) -> None:
     case = callmark.Case("c", (Message("user", "x"),), expected=(Call("f"),))
     scenario = callmark.Case("s", instructions="You are Ann.", expected=(Call("f"),), tools=(Tool("f"),))
     odd = Conversation("o", (Message("user", "x", (Call("f"),)),))
     for row_, format_name in ((case, "sharegpt"), (odd, "sharegpt"), (scenario, "openai"), (case, "scenarios")):
         with pytest.raises(BadInput):
-            callmark.write([row_], tmp_path / "x.jsonl", format_name=format_name)
-    callmark.write([scenario], tmp_path / "x.jsonl", format_name="scenarios")
+            callmark.write([row_], tmp_path / "x.jsonl", to=format_name)
+    callmark.write([scenario], tmp_path / "x.jsonl", to="scenarios")
     assert [tool.name for tool in next(iter(callmark.load(tmp_path / "x.jsonl"))).tools] == ["f"]
 
 
@@ -457,9 +457,9 @@ def test_an_expectation_changed_in_python_is_written_as_it_is_now(tmp_path: Path
     (cut,) = callmark.expand([Conversation("t", (Message("user", "x"), Message("assistant", "", (Call("f", {}, "1"),))))])
     scenario = callmark.Case("s", instructions="You are Ann.", expected=(Call("f"),))
     for case, format_name in ((cut, "openai"), (scenario, "scenarios")):
-        callmark.write([case], tmp_path / "x.jsonl", format_name=format_name)
+        callmark.write([case], tmp_path / "x.jsonl", to=format_name)
         (read,) = callmark.load(tmp_path / "x.jsonl")
-        callmark.write([msgspec.structs.replace(read, expected=(Call("g"),))], tmp_path / "y.jsonl", format_name=format_name)
+        callmark.write([msgspec.structs.replace(read, expected=(Call("g"),))], tmp_path / "y.jsonl", to=format_name)
         (again,) = callmark.load(tmp_path / "y.jsonl")
         assert isinstance(again, callmark.Case)
         assert [made.name for made in again.expected] == ["g"]
@@ -496,7 +496,7 @@ def test_refusals_are_said_and_calls_without_ids_do_not_share_one(tmp_path: Path
 
 def test_a_rule_given_twice_is_one_rule(cli: Cli, tmp_path: Path) -> None:
     done = cli("filter", write_rows(tmp_path / "x.jsonl", GOOD), "-o", tmp_path / "y", "--tool", "f", "--tool", "f", "--json")
-    assert json.loads(done.out)["alone"] == {"tool f": 1}
+    assert json.loads(done.out)["kept_by_rule"] == {"tool f": 1}
 
 
 def test_older_functions_are_written_as_tools(tmp_path: Path) -> None:

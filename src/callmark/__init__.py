@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from callmark.api.running import run, run_async, simulate, simulate_async
     from callmark.api.runs import gate, report, view
     from callmark.api.tools import tools
-    from callmark.calls.agreement import is_confirmation
+    from callmark.calls.confirmation import is_confirmation
     from callmark.calls.text.text_format import ParsedText, TextFormat
     from callmark.config import read_policy
     from callmark.errors import BadInput, BrokenRow, CallmarkError, EvaluatorError, StorageError
@@ -58,7 +58,7 @@ _NAMES_BY_MODULE = {
     "callmark.api.running": ("run", "run_async", "simulate", "simulate_async"),
     "callmark.api.runs": ("gate", "report", "view"),
     "callmark.api.tools": ("tools",),
-    "callmark.calls.agreement": ("is_confirmation",),
+    "callmark.calls.confirmation": ("is_confirmation",),
     "callmark.calls.text.text_format": ("ParsedText", "TextFormat"),
     "callmark.config": ("read_policy",),
     "callmark.errors": ("BadInput", "BrokenRow", "CallmarkError", "EvaluatorError", "StorageError"),

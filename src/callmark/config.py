@@ -48,8 +48,8 @@ from msgspec import Struct
 
 from callmark import registry
 from callmark.analysis.gate import Gate
-from callmark.calls.messages import field_problem
-from callmark.calls.rules import match_rules
+from callmark.calls.messages import explain_validation_error
+from callmark.calls.match_rules import read_match_rules
 from callmark.calls.strict import scrub
 from callmark.calls.yaml_text import read_yaml
 from callmark.errors import BadInput
@@ -120,7 +120,7 @@ def parse_grading(evaluators: Any, match: Any, *, folder: Path) -> GradingSettin
     if not isinstance(match, dict):
         raise BadInput(f"match is {match!r}, a table was expected")
     rules = _without_dates(match)
-    match_rules(rules)
+    read_match_rules(rules)
     return msgspec.structs.replace(settings, match=rules)
 
 
@@ -151,7 +151,7 @@ def parse_gate(table: Any) -> Gate:
     try:
         return msgspec.convert(flat, Gate)
     except msgspec.ValidationError as error:
-        raise BadInput(f"gate: {field_problem(str(error))}") from None
+        raise BadInput(f"gate: {explain_validation_error(str(error))}") from None
 
 
 def check_model(settings: ModelSettings, where: str) -> None:
@@ -232,7 +232,7 @@ def _parse_model(name: str, table: Any) -> ModelSettings:
     try:
         settings = msgspec.convert(_without_dates(table), ModelSettings)
     except msgspec.ValidationError as error:
-        raise BadInput(f"{where}: {field_problem(str(error))}") from None
+        raise BadInput(f"{where}: {explain_validation_error(str(error))}") from None
     check_model(settings, where)
     return settings
 

@@ -71,7 +71,7 @@ class Message(Struct, frozen=True, gc=False):
 class SourceRow(Struct, frozen=True, gc=False):
     """A row as it stood, so that what is passed on is what was there, unknown keys and all.
 
-    `row` is the whole row in its own dialect. Each message's JSON in OpenAI's form is in `texts`, or still in `body`, an object that has
+    `row` is the whole row in its own format. Each message's JSON in OpenAI's form is in `texts`, or still in `body`, an object that has
     them under `messages`; they belong to `messages`, and `raw_tools` to `tools`: a conversation that has others is written anew.
     `openai_calls` says that every call in it is known to be in OpenAI's form. Of a case, the JSON of each call of `expected` is
     in `expected_texts`, or still in `expected_body`, an object that has them under `tool_calls`.
@@ -179,7 +179,7 @@ class EndStates(Struct, frozen=True, gc=False, omit_defaults=True):
 class Prediction(Struct, frozen=True, gc=False, omit_defaults=True):
     """What came back for a case in one trial: calls and text, or, where `error` is not empty, why nothing did.
 
-    `thinking` is what a model said to itself, set aside; `finish` is why it stopped, in its own word. A time-out is an error; bad JSON, no
+    `thinking` is what a model said to itself, set aside; `finish_reason` is why it stopped, in its own word. A time-out is an error; bad JSON, no
     call and an unknown tool are answers. `usage` is None where nobody measured it. Of a conversation that was simulated or recorded,
     `transcript` is how it went, `ending` why it ended, `states` what it led to, `reward` what
     somebody else's judge gave it, `misses` how many calls no result was recorded for.
@@ -191,7 +191,7 @@ class Prediction(Struct, frozen=True, gc=False, omit_defaults=True):
     text: str = ""
     thinking: str = ""
     error: str = ""
-    finish: str = ""
+    finish_reason: str = ""
     usage: Usage | None = None
     transcript: tuple[Message, ...] = ()
     ending: str = ""

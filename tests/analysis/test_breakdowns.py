@@ -19,13 +19,13 @@ from callmark.analysis.breakdowns import (
     PERCENTS,
     Breakdowns,
     BreakdownTally,
-    Part,
     ScoreTally,
+    Slice,
     percentiles,
 )
-from callmark.grading.settings import GradingSettings
 from callmark.grading.grader import Grader
 from callmark.grading.record import GradeRecord
+from callmark.grading.settings import GradingSettings
 from callmark.types import Call, Case, Message, Prediction, Source
 from tests.rows import made
 
@@ -59,11 +59,11 @@ def scored(score: float = 1.0, *expected: str, **more: Any) -> GradeRecord:
     return GradeRecord("c", metrics={"call.score": score}, expected=expected, **more)
 
 
-def short(parts: list[Part]) -> list[tuple[str, int, float]]:
+def short(parts: list[Slice]) -> list[tuple[str, int, float]]:
     return [(part.name, part.n, part.means["call.score"]) for part in parts]
 
 
-def every(found: Breakdowns) -> list[list[Part]]:
+def every(found: Breakdowns) -> list[list[Slice]]:
     return [found.by_tool, found.by_scenario_type, found.by_position, found.by_prompt_length]
 
 

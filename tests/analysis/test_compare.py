@@ -11,13 +11,13 @@ import pytest
 from callmark.analysis.breakdowns import NO_CALL
 from callmark.analysis.compare import Comparison, FaultChange, ToolChange, compare, compare_all
 from callmark.analysis.differences import holm
-from tests.summaries import summarize
 from callmark.errors import BadInput
-from callmark.grading.settings import GradingSettings
 from callmark.grading.grader import Grader
 from callmark.grading.record import GradeRecord
+from callmark.grading.settings import GradingSettings
 from callmark.types import Call, Case, Prediction, Source
 from tests.rows import made
+from tests.summaries import summarize
 
 RIGHT, WRONG = [made("f", a=1)], [made("f", a=2)]
 Answer = Sequence[Call] | str
@@ -54,23 +54,23 @@ def scripted(seed: int, *, wrong_value: float, no_call: float) -> list[GradeReco
 def test_the_difference_is_found_and_the_faults_that_differ_are_named() -> None:
     found = compare(scripted(1, wrong_value=0.2, no_call=0.1), scripted(2, wrong_value=0.05, no_call=0.1))
     score = found.metrics["call.score"]
-    assert (found.cases, found.conversations, score.noise) == (600, 150, False)
+    assert (found.cases, found.conversations, score.within_noise) == (600, 150, False)
     assert score.low is not None
     assert score.high is not None
     assert 0 < score.low < 0.075 < score.high  # fifteen of a hundred get the half that they did not
     assert score.p < 0.001
     assert score.difference == pytest.approx(score.after - score.before)
-    assert {fault.kind for fault in found.faults if not fault.noise} == {"wrong_value"}
-    assert {fault.kind for fault in found.faults if fault.noise} == {"no_call"}
+    assert {fault.kind for fault in found.faults if not fault.within_noise} == {"wrong_value"}
+    assert {fault.kind for fault in found.faults if fault.within_noise} == {"no_call"}
 
 
 def test_the_same_model_twice_is_within_noise() -> None:
     found = compare(scripted(1, wrong_value=0.2, no_call=0.1), scripted(2, wrong_value=0.2, no_call=0.1))
-    assert all(change.noise for change in found.metrics.values())
-    assert all(fault.noise for fault in found.faults)
+    assert all(change.within_noise for change in found.metrics.values())
+    assert all(fault.within_noise for fault in found.faults)
     assert found.fixed
     assert found.broken
-    assert found.needed is not None
+    assert found.cases_needed is not None
 
 
 def test_a_run_against_itself() -> None:
@@ -78,15 +78,15 @@ def test_a_run_against_itself() -> None:
     found = compare(grades, grades)
     for name, change in found.metrics.items():
         assert change.before == change.after == pytest.approx(summarize(grades).metrics[name].mean)
-        assert (change.difference, change.low, change.high, change.p, change.noise) == (0.0, 0.0, 0.0, 1.0, True)
-    assert (found.fixed, found.broken, found.needed) == ([], [], None)
-    assert found.both_right + found.both_wrong == found.cases == 600
+        assert (change.difference, change.low, change.high, change.p, change.within_noise) == (0.0, 0.0, 0.0, 1.0, True)
+    assert (found.fixed, found.broken, found.cases_needed) == ([], [], None)
+    assert found.both_correct + found.both_wrong == found.cases == 600
 
 
 def test_swapping_the_runs_swaps_everything() -> None:
     one, other = scripted(1, wrong_value=0.2, no_call=0.1), scripted(2, wrong_value=0.1, no_call=0.2)
     there, back = compare(one, other), compare(other, one)
-    assert (there.fixed, there.broken, there.both_right) == (back.broken, back.fixed, back.both_right)
+    assert (there.fixed, there.broken, there.both_correct) == (back.broken, back.fixed, back.both_correct)
     for name, change in there.metrics.items():
         assert (change.before, change.difference, change.p) == pytest.approx(
             (back.metrics[name].after, -back.metrics[name].difference, back.metrics[name].p)
@@ -104,7 +104,7 @@ def test_only_cases_that_are_scored_in_both_are_paired_and_the_rest_is_counted()
     assert (found.cases, found.conversations) == (2, 2)
     assert (found.only_first, found.only_second, found.errors_first, found.errors_second) == (2, 1, 2, 1)
     assert (found.metrics["call.score"].before, found.metrics["call.score"].after) == (0.75, 0.5)
-    assert (found.fixed, found.broken, found.both_right, found.both_wrong) == ([], ["a"], 0, 1)
+    assert (found.fixed, found.broken, found.both_correct, found.both_wrong) == ([], ["a"], 0, 1)
     assert found.faults == [FaultChange("wrong_value", 1, 2, 1.0, True)]
     assert sum(tool.n for tool in found.tools) == 2
 
@@ -116,7 +116,7 @@ def test_with_trials_a_case_has_their_mean_and_is_right_when_all_are() -> None:
     )
     score = found.metrics["call.score"]
     assert (score.before, score.after) == pytest.approx((fmean([1, 0.5, 1]), fmean([0.75, 1, 1])))
-    assert (found.fixed, found.broken, found.both_right, found.both_wrong) == (["b"], ["a"], 1, 0)
+    assert (found.fixed, found.broken, found.both_correct, found.both_wrong) == (["b"], ["a"], 1, 0)
     assert (found.errors_first, found.errors_second) == (0, 0)
     (tool,) = found.tools
     assert (tool.tool, tool.n, tool.fixed, tool.broken) == ("f", 3, 1, 1)
@@ -181,8 +181,8 @@ def test_scenarios_are_right_when_the_process_is_reliable() -> None:
     expected = [made("f", a="Paris")]
     first = run({"a": [[made("f", a="paris!")]], "b": [[made("f", a="Rome")]]}, expected=expected)
     second = run({"a": [[made("f", a="Paris")]], "b": [[made("f", a="paris")]]}, expected=expected)
-    found = compare(first, second, headline="process.reliability", counted={"process"})
-    assert (found.headline, found.fixed, found.both_right) == ("process.reliability", ["b"], 1)
+    found = compare(first, second, headline="process.reliability", fault_evaluators={"process"})
+    assert (found.headline, found.fixed, found.both_correct) == ("process.reliability", ["b"], 1)
     assert found.faults == [FaultChange("wrong_value", 1, 0, 1.0, True)]  # that of a is none that the evaluator counts
     assert compare(first, second).fixed == ["a"]
 
@@ -190,8 +190,8 @@ def test_scenarios_are_right_when_the_process_is_reliable() -> None:
 @pytest.mark.parametrize("evaluator", ["process", "schema"])
 def test_without_the_suite_call_right_is_what_another_says_or_no_fault(evaluator: str) -> None:
     first, second = (run({"a": [RIGHT], "b": [said]}, evaluators=(evaluator,)) for said in ([], RIGHT))
-    found = compare(first, second, counted={evaluator})
-    assert (found.fixed, found.both_right, found.needed) == (["b"], 1, None)
+    found = compare(first, second, fault_evaluators={evaluator})
+    assert (found.fixed, found.both_correct, found.cases_needed) == (["b"], 1, None)
 
 
 def test_only_metrics_that_both_have_are_compared() -> None:
@@ -205,7 +205,7 @@ def test_p_values_of_several_runs_are_adjusted_within_each_metric_and_over_all_f
     together = [found for _, found in compare_all([("base", runs[0]), ("one", runs[1]), ("two", runs[2])])]
     for name in alone[0].metrics:
         assert [found.metrics[name].p for found in together] == holm([found.metrics[name].p for found in alone])
-        assert all(found.metrics[name].noise == (found.metrics[name].p >= 0.05) for found in together)
+        assert all(found.metrics[name].within_noise == (found.metrics[name].p >= 0.05) for found in together)
     assert [(found.cases, found.fixed, found.metrics["call.score"].low) for found in together] == [
         (found.cases, found.fixed, found.metrics["call.score"].low) for found in alone
     ]
@@ -225,7 +225,7 @@ def test_a_comparison_goes_through_json() -> None:
 
 def test_one_conversation_has_no_interval() -> None:
     change = compare(run({"a:1": [RIGHT], "a:2": [WRONG]}), run({"a:1": [RIGHT], "a:2": [RIGHT]})).metrics["call.score"]
-    assert (change.difference, change.low, change.high, change.p, change.noise) == (0.25, None, None, 1.0, True)
+    assert (change.difference, change.low, change.high, change.p, change.within_noise) == (0.25, None, None, 1.0, True)
 
 
 BAD: list[tuple[list[tuple[str, Any]], str]] = [

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callmark.analysis.breakdowns import MOST_NAMES, NO_CALL, NO_NAME, OTHERS
-from callmark.analysis.confusion import UNKNOWN_TOOL, Calling, Cell, Confusion, ConfusionTally
-from callmark.grading.settings import GradingSettings
-from callmark.grading.ignored_functions import IGNORED_FUNCTIONS
+from callmark.analysis.confusion import UNKNOWN_TOOL, CallCounts, Confusion, ConfusionCell, ConfusionTally
 from callmark.grading.grader import Grader
+from callmark.grading.ignored_functions import IGNORED_FUNCTIONS
 from callmark.grading.record import GradeRecord
+from callmark.grading.settings import GradingSettings
 from callmark.types import Call, Case, Prediction, Tool
 from tests.rows import made
 
@@ -27,8 +27,8 @@ def graded(expected: list[Call], actual: list[Call] | str, *, tools: tuple[Tool,
     return grade
 
 
-def confusion_of(*grades: GradeRecord, counted: tuple[str, ...] = (), ignore: tuple[str, ...] = IGNORED_FUNCTIONS) -> Confusion:
-    tally = ConfusionTally(counted=counted, ignore=ignore)
+def confusion_of(*grades: GradeRecord, fault_evaluators: tuple[str, ...] = (), ignore: tuple[str, ...] = IGNORED_FUNCTIONS) -> Confusion:
+    tally = ConfusionTally(fault_evaluators=fault_evaluators, ignore=ignore)
     for grade in grades:
         tally.add(grade)
     return tally.confusion()
@@ -36,7 +36,7 @@ def confusion_of(*grades: GradeRecord, counted: tuple[str, ...] = (), ignore: tu
 
 def test_no_grades_and_nothing_but_errors_give_no_cell() -> None:
     for found in (confusion_of(), confusion_of(graded([F], "HTTP 503"))):
-        assert found == Confusion([], Calling(0, 0, 0, 0, 0, 0, 0, 0))
+        assert found == Confusion([], CallCounts(0, 0, 0, 0, 0, 0, 0, 0))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_no_grades_and_nothing_but_errors_give_no_cell() -> None:
     ],
 )
 def test_a_case_is_in_the_cell_of_its_first_wrong_call(expected: list[Call], actual: list[Call], cell: tuple[str, str]) -> None:
-    assert confusion_of(graded(expected, actual)).cells == [Cell(*cell, 1)]
+    assert confusion_of(graded(expected, actual)).cells == [ConfusionCell(*cell, 1)]
 
 
 NOW = made("CommonPlugin-now")
@@ -92,25 +92,30 @@ NOW = made("CommonPlugin-now")
 )
 def test_of_scenarios_it_is_as_process_sees_it(expected: list[Call], actual: list[Call], cell: tuple[str, str]) -> None:
     grade = graded(expected, actual)
-    assert confusion_of(grade, counted=("process",)).cells == [Cell(*cell, 1)]
+    assert confusion_of(grade, fault_evaluators=("process",)).cells == [ConfusionCell(*cell, 1)]
 
 
 def test_of_scenarios_calls_that_are_ignored_are_not_too_many() -> None:
     grades = [graded([F], [F, NOW]), graded([NOW, F], [F]), graded([NOW], []), graded([], [NOW])]
-    assert confusion_of(*grades, counted=("process",)).calling == Calling(0, 0, 0, 0, none_due=2, called_anyway=0, due=2, called_nothing=0)
-    assert confusion_of(*grades, counted=("process",), ignore=()).calling.too_many == 2
-    assert confusion_of(*grades, counted=("call", "process")).calling.too_many == 2
+    assert confusion_of(*grades, fault_evaluators=("process",)).call_counts == CallCounts(
+        0, 0, 0, 0, no_call_expected=2, called_anyway=0, call_expected=2, called_nothing=0
+    )
+    assert confusion_of(*grades, fault_evaluators=("process",), ignore=()).call_counts.extra_calls == 2
+    assert confusion_of(*grades, fault_evaluators=("call", "process")).call_counts.extra_calls == 2
 
 
 def test_a_tool_is_unknown_where_the_case_itself_does_not_have_it() -> None:
-    assert confusion_of(graded([F], [G], tools=(Tool("f"),)), graded([F], [G])).cells == [Cell("f", UNKNOWN_TOOL, 1), Cell("f", "g", 1)]
-    assert confusion_of(graded([F], [GHOST], tools=())).cells == [Cell("f", "ghost", 1)]  # where no tool is known, none is unknown
+    assert confusion_of(graded([F], [G], tools=(Tool("f"),)), graded([F], [G])).cells == [
+        ConfusionCell("f", UNKNOWN_TOOL, 1),
+        ConfusionCell("f", "g", 1),
+    ]
+    assert confusion_of(graded([F], [GHOST], tools=())).cells == [ConfusionCell("f", "ghost", 1)]  # where no tool is known, none is unknown
 
 
 def test_the_most_confused_are_beside_the_diagonal() -> None:
     found = confusion_of(*[graded([F], [F])] * 4, *[graded([F], [G])] * 2, *[graded([G], [])] * 3, graded([], [H]), graded([], []))
-    assert found.most_confused(2) == [Cell("g", NO_CALL, 3), Cell("f", "g", 2)]
-    assert found.most_confused(9)[2:] == [Cell(NO_CALL, "h", 1)]
+    assert found.most_confused(2) == [ConfusionCell("g", NO_CALL, 3), ConfusionCell("f", "g", 2)]
+    assert found.most_confused(9)[2:] == [ConfusionCell(NO_CALL, "h", 1)]
 
 
 def test_calling_too_much_and_too_little() -> None:
@@ -125,7 +130,16 @@ def test_calling_too_much_and_too_little() -> None:
         graded([], []),
         graded([F], "HTTP 503"),
     )
-    assert found.calling == Calling(more=3, fewer=2, too_many=5, too_few=4, none_due=2, called_anyway=1, due=6, called_nothing=1)
+    assert found.call_counts == CallCounts(
+        cases_with_extra_calls=3,
+        cases_with_missing_calls=2,
+        extra_calls=5,
+        missing_calls=4,
+        no_call_expected=2,
+        called_anyway=1,
+        call_expected=6,
+        called_nothing=1,
+    )
 
 
 def test_endless_names_are_bounded_and_the_right_ones_stay_on_the_diagonal() -> None:
@@ -135,18 +149,22 @@ def test_endless_names_are_bounded_and_the_right_ones_stay_on_the_diagonal() -> 
     found = confusion_of(*wrong, *right)
     assert sum(cell.count for cell in found.cells) == 2 * MOST_NAMES + 10
     assert len(found.cells) <= 2 * MOST_NAMES + 2
-    assert sum(cell.count for cell in found.cells if cell.expected == cell.made) == MOST_NAMES + 5
-    assert Cell("f", OTHERS, 5) in found.cells
-    assert Cell(OTHERS, OTHERS, 6) in found.cells
+    assert sum(cell.count for cell in found.cells if cell.expected == cell.actual) == MOST_NAMES + 5
+    assert ConfusionCell("f", OTHERS, 5) in found.cells
+    assert ConfusionCell(OTHERS, OTHERS, 6) in found.cells
 
 
 @pytest.mark.laws
 @given(st.lists(st.tuples(CALLS, CALLS | st.just("HTTP 503")), max_size=10))
 def test_of_scenarios_the_cells_add_up_to_the_scored_cases(attempts: list[tuple[list[Call], list[Call] | str]]) -> None:
     grades = [graded(expected, actual) for expected, actual in attempts]
-    found = confusion_of(*grades, counted=("process",), ignore=("g", "ghost"))
-    assert sum(cell.count for cell in found.cells) == found.calling.due + found.calling.none_due == sum(not grade.error for grade in grades)
-    assert {"g", "ghost"}.isdisjoint(name for cell in found.cells for name in (cell.expected, cell.made))
+    found = confusion_of(*grades, fault_evaluators=("process",), ignore=("g", "ghost"))
+    assert (
+        sum(cell.count for cell in found.cells)
+        == found.call_counts.call_expected + found.call_counts.no_call_expected
+        == sum(not grade.error for grade in grades)
+    )
+    assert {"g", "ghost"}.isdisjoint(name for cell in found.cells for name in (cell.expected, cell.actual))
 
 
 @pytest.mark.laws
@@ -156,11 +174,11 @@ def test_the_cells_add_up_to_the_scored_cases(attempts: list[tuple[list[Call], l
     found = confusion_of(*grades)
     scored = [grade for grade in grades if not grade.error]
     assert sum(cell.count for cell in found.cells) == len(scored)
-    assert len({(cell.expected, cell.made) for cell in found.cells}) == len(found.cells)
-    told = found.calling
-    assert told.due + told.none_due == len(scored)
-    assert told.too_many - told.too_few == sum(len(grade.actual) - len(grade.expected) for grade in scored)
-    assert told.called_nothing == sum(cell.count for cell in found.cells if cell.made == NO_CALL != cell.expected) - _missing_only(scored)
+    assert len({(cell.expected, cell.actual) for cell in found.cells}) == len(found.cells)
+    told = found.call_counts
+    assert told.call_expected + told.no_call_expected == len(scored)
+    assert told.extra_calls - told.missing_calls == sum(len(grade.actual) - len(grade.expected) for grade in scored)
+    assert told.called_nothing == sum(cell.count for cell in found.cells if cell.actual == NO_CALL != cell.expected) - _missing_only(scored)
 
 
 def _missing_only(grades: list[GradeRecord]) -> int:

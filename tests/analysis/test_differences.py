@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import permutation_test
 
-from callmark.analysis.differences import FLIPS, difference, holm, needed, sign_flip_test
+from callmark.analysis.differences import FLIPS, cases_needed, difference, holm_adjust, sign_flip_test
 
 Clusters = dict[tuple[float, int], int]
 
@@ -118,15 +118,15 @@ def test_the_mean_is_over_cases_and_the_same_input_gives_the_same_numbers() -> N
     ],
 )
 def test_holm(ps: list[float], adjusted: list[float]) -> None:
-    assert holm(ps) == pytest.approx(adjusted)
+    assert holm_adjust(ps) == pytest.approx(adjusted)
 
 
 def test_the_needed_number_of_cases_has_that_power() -> None:
     clusters = {(1.0, 1): 20, (-1.0, 1): 20, (0.0, 1): 160}  # a variance of .2 (of 200/199 × .2), every case alone
-    assert needed(clusters) == round(40 / 199 * (1.959964 + 0.841621) ** 2 / 0.03**2 + 0.5)
-    assert needed(clusters, difference=0.06) == pytest.approx((needed(clusters) or 0) / 4, abs=1)
+    assert cases_needed(clusters) == round(40 / 199 * (1.959964 + 0.841621) ** 2 / 0.03**2 + 0.5)
+    assert cases_needed(clusters, difference=0.06) == pytest.approx((cases_needed(clusters) or 0) / 4, abs=1)
     dice = numpy.random.default_rng(1)
-    number, found = needed(clusters, difference=0.2) or 0, 0
+    number, found = cases_needed(clusters, difference=0.2) or 0, 0
     for _ in range(300):
         values = dice.choice([1.2, -0.8, 0.2], p=[0.1, 0.1, 0.8], size=number)  # the same spread about .2
         found += sign_flip_test(alone(values.tolist())) < 0.05
@@ -134,12 +134,14 @@ def test_the_needed_number_of_cases_has_that_power() -> None:
 
 
 def test_cases_that_hang_together_need_more_of_them() -> None:
-    assert (needed({(5.0, 5): 4, (-5.0, 5): 4, (0.0, 5): 32}) or 0) > 4.5 * (needed({(1.0, 1): 20, (-1.0, 1): 20, (0.0, 1): 160}) or 0)
+    assert (cases_needed({(5.0, 5): 4, (-5.0, 5): 4, (0.0, 5): 32}) or 0) > 4.5 * (
+        cases_needed({(1.0, 1): 20, (-1.0, 1): 20, (0.0, 1): 160}) or 0
+    )
 
 
 @pytest.mark.parametrize("clusters", [{(0.0, 2): 9}, {(1.0, 2): 9}, {(1.0, 2): 1}])
 def test_where_nothing_varies_the_needed_number_cannot_be_said(clusters: Clusters) -> None:
-    assert needed(clusters) is None
+    assert cases_needed(clusters) is None
 
 
 def same_twice(dice: numpy.random.Generator) -> Counter[tuple[float, int]]:

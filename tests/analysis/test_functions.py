@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from callmark.analysis.breakdowns import MOST_NAMES, NO_NAME, OTHERS
 from callmark.analysis.functions import LONGEST_VALUE, ArgumentExample, ArgumentSummary, FunctionSummary, FunctionTable, FunctionTally
-from callmark.grading.settings import GradingSettings
 from callmark.grading.grader import Grader
 from callmark.grading.record import GradeRecord
+from callmark.grading.settings import GradingSettings
 from callmark.types import Call, Case, Fault, Message, Prediction, Tool
 from tests.rows import made
 
@@ -110,8 +110,8 @@ def test_each_way_in_which_an_argument_is_wrong_with_an_example() -> None:
 
 def test_only_what_a_suite_counts_is_told() -> None:
     grades = graded(([made("f", id="W1")], [made("f", id="w1!")]))  # the words are the same: `process` does not mind
-    assert [one.count for one in table_of(grades, counted=("call",)).arguments] == [1]
-    assert table_of(grades, counted=("process",)).arguments == []
+    assert [one.count for one in table_of(grades, fault_evaluators=("call",)).arguments] == [1]
+    assert table_of(grades, fault_evaluators=("process",)).arguments == []
 
 
 def test_of_scenarios_functions_go_by_process() -> None:
@@ -125,10 +125,10 @@ def test_of_scenarios_functions_go_by_process() -> None:
         ([made("f")], [BROKEN]),
         ([BROKEN], [made("f")]),  # ground truth that cannot be read is paired with nothing
     )
-    found = table_of(grades, counted=("process",))
+    found = table_of(grades, fault_evaluators=("process",))
     assert found.functions == [FunctionSummary("f", 6, 6, 4, 2, 4 / 6, 4 / 6)]
     assert [(one.function, one.argument, one.count) for one in found.arguments] == [("f", "id", 1)]
-    assert [one.name for one in table_of(grades, counted=("process",), ignore=("F",)).functions] == ["CommonPlugin-now"]
+    assert [one.name for one in table_of(grades, fault_evaluators=("process",), ignore=("F",)).functions] == ["CommonPlugin-now"]
     assert {one.name for one in table_of(grades).functions} == {"f", "F", "CommonPlugin-now"}
 
 
@@ -152,8 +152,8 @@ def test_endless_names_are_bounded_and_still_add_up() -> None:
     ]
     found = table_of(grades)
     assert len(found.functions) == len(found.arguments) == MOST_NAMES + 1
-    assert sum(one.made for one in found.functions) == 2 * many
-    assert [(one.name, one.made) for one in found.functions if one.name == OTHERS] == [(OTHERS, 8)]
+    assert sum(one.actual for one in found.functions) == 2 * many
+    assert [(one.name, one.actual) for one in found.functions if one.name == OTHERS] == [(OTHERS, 8)]
     assert (found.arguments[0].function, found.arguments[0].argument, found.arguments[0].unknown) == ("f", OTHERS, 7)
 
 
@@ -168,7 +168,7 @@ SPELLED = st.builds(
 @given(st.lists(SPELLED, max_size=4), st.lists(SPELLED | st.sampled_from([BROKEN, NAMELESS]), max_size=4))
 def test_of_scenarios_the_functions_of_a_case_come_to_what_process_says(expected: list[Call], actual: list[Call]) -> None:
     (grade,) = graded((expected, actual))
-    functions = table_of([grade], counted=("process",)).functions
+    functions = table_of([grade], fault_evaluators=("process",)).functions
     made, wanted, paired, right = (sum(getattr(one, name) for one in functions) for name in ("made", "expected", "paired", "right"))
     said = [grade.metrics[f"process.{name}"] for name in ("precision", "recall", "args_precision", "args_recall")]
     if made or wanted:
@@ -183,10 +183,10 @@ def test_the_functions_add_up_to_all_calls_and_the_arguments_to_all_faults(attem
     scored = [grade for grade in grades if not grade.error]
     found = table_of(grades)
     assert sum(one.expected for one in found.functions) == sum(len(grade.expected) for grade in scored)
-    assert sum(one.made for one in found.functions) == sum(len(grade.actual) for grade in scored)
+    assert sum(one.actual for one in found.functions) == sum(len(grade.actual) for grade in scored)
     assert sum(one.paired for one in found.functions) == sum(len(grade.pairs) for grade in scored)
-    assert sum(one.right for one in found.functions) == sum(right for grade in scored for _, _, right in grade.pairs)
-    assert all(one.right <= one.paired <= min(one.made, one.expected) for one in found.functions)
+    assert sum(one.correct for one in found.functions) == sum(right for grade in scored for _, _, right in grade.pairs)
+    assert all(one.correct <= one.paired <= min(one.actual, one.expected) for one in found.functions)
     kinds = Counter(fault.kind for grade in scored for fault in grade.faults if fault.argument is not None)
     told: Counter[str] = Counter()
     for one in found.arguments:

@@ -4,10 +4,11 @@ import pytest
 
 from callmark.analysis.compare import compare
 from callmark.analysis.gate import Gate, GateCheck, check_gate, gate_headline, parse_thresholds, validate_gate
-from tests.summaries import summarize
 from callmark.errors import BadInput
+from callmark.grading.evaluate import undeclared_metric
 from callmark.grading.record import GradeRecord
-from tests.graded_runs import METRICS, failed, right, some, wrong
+from tests.graded_runs import failed, right, some, wrong
+from tests.summaries import summarize
 
 
 def judged(gate: Gate, grades: list[GradeRecord], baseline: list[GradeRecord] | None = None) -> list[GateCheck]:
@@ -15,7 +16,7 @@ def judged(gate: Gate, grades: list[GradeRecord], baseline: list[GradeRecord] | 
 
 
 @pytest.mark.parametrize(
-    "bound, right_of_40, met, said",
+    "bound, right_of_40, met, text",
     [
         (0.5, 20, True, ".5 ≥ .5"),
         (0.5, 21, True, ".525 ≥ .5"),
@@ -26,8 +27,8 @@ def judged(gate: Gate, grades: list[GradeRecord], baseline: list[GradeRecord] | 
         (0.8251, 33, False, ".825 < .8251"),
     ],
 )
-def test_a_metric_is_at_least_so_much(bound: float, right_of_40: int, met: bool, said: str) -> None:
-    assert judged(Gate(min={"call.score": bound}), some(right_of_40)) == [GateCheck("min", "call.score", met, said)]
+def test_a_metric_is_at_least_so_much(bound: float, right_of_40: int, met: bool, text: str) -> None:
+    assert judged(Gate(min={"call.score": bound}), some(right_of_40)) == [GateCheck("min", "call.score", met, text)]
 
 
 def with_score(score: float) -> list[GradeRecord]:
@@ -35,7 +36,7 @@ def with_score(score: float) -> list[GradeRecord]:
 
 
 @pytest.mark.parametrize(
-    "score, bound, met, said",
+    "score, bound, met, text",
     [
         (0.9, 0.9 + 1e-12, True, ".9 ≥ .9"),  # what rounding costs is no failure
         (0.1 + 0.2, 0.3, True, ".3 ≥ .3"),
@@ -45,19 +46,19 @@ def with_score(score: float) -> list[GradeRecord]:
         (0.00001, 0.0, True, ".00001 ≥ 0"),
     ],
 )
-def test_numbers_have_as_many_places_as_tell_them_from_their_bound(score: float, bound: float, met: bool, said: str) -> None:
-    assert judged(Gate(min={"call.score": bound}), with_score(score)) == [GateCheck("min", "call.score", met, said)]
+def test_numbers_have_as_many_places_as_tell_them_from_their_bound(score: float, bound: float, met: bool, text: str) -> None:
+    assert judged(Gate(min={"call.score": bound}), with_score(score)) == [GateCheck("min", "call.score", met, text)]
 
 
 def test_a_suite_of_ones_own_may_go_beyond_one_and_below_nought() -> None:
     gate = Gate(min={"my.points": 12.5, "my.debt": -0.25})
-    check(gate, ("my.points", "my.debt"))
+    validate_gate(gate, {name: undeclared_metric(name) for name in ("my.points", "my.debt")})
     grades = [GradeRecord("c", metrics={"my.points": 1234.5, "my.debt": -0.5})]
     assert [one.text for one in judged(gate, grades)] == ["1234.5 ≥ 12.5", "-.5 < -.25"]
 
 
 @pytest.mark.parametrize(
-    "bound, significant, after, met, said",
+    "bound, significant, after, met, text",
     [
         (0.02, False, 39, True, ".975, was .95"),
         (0.0, False, 38, True, ".95, was .95"),
@@ -67,9 +68,9 @@ def test_a_suite_of_ones_own_may_go_beyond_one_and_below_nought() -> None:
         (0.02, True, 20, False, ".5, was .95: lower by .45, at most .02"),
     ],
 )
-def test_a_metric_is_not_lower_than_it_was(bound: float, significant: bool, after: int, met: bool, said: str) -> None:
+def test_a_metric_is_not_lower_than_it_was(bound: float, significant: bool, after: int, met: bool, text: str) -> None:
     gate = Gate(max_drop={"call.score": bound}, baseline="base", significant=significant)
-    assert judged(gate, some(after), some(38)) == [GateCheck("max_drop", "call.score", met, said)]
+    assert judged(gate, some(after), some(38)) == [GateCheck("max_drop", "call.score", met, text)]
 
 
 def test_a_drop_is_of_the_cases_that_both_have() -> None:
@@ -88,10 +89,10 @@ def test_what_only_one_run_has_is_not_met() -> None:
     ]
 
 
-@pytest.mark.parametrize("most, met, said", [(2, True, "2, at most 2"), (1200, True, "2, at most 1,200"), (1, False, "2 > 1")])
-def test_so_many_errors_at_most(most: int, met: bool, said: str) -> None:
+@pytest.mark.parametrize("most, met, text", [(2, True, "2, at most 2"), (1200, True, "2, at most 1,200"), (1, False, "2 > 1")])
+def test_so_many_errors_at_most(most: int, met: bool, text: str) -> None:
     grades = [right("a"), failed("b"), failed("c")]
-    assert judged(Gate(max_errors=most), grades) == [GateCheck("max_errors", "errors", met, said)]
+    assert judged(Gate(max_errors=most), grades) == [GateCheck("max_errors", "errors", met, text)]
 
 
 @pytest.mark.parametrize("grades", [[], [failed("a"), failed("b")]], ids=["none", "errors"])
@@ -134,7 +135,7 @@ def test_a_run_that_is_not_finished_never_passes() -> None:
 )
 def test_what_no_run_could_be_judged_by_is_refused(gate: Gate, sentence: str) -> None:
     with pytest.raises(BadInput) as refused:
-        check(gate, METRICS)
+        validate_gate(gate, DEFINITIONS)
     assert str(refused.value) == sentence
 
 

@@ -2,35 +2,36 @@
 
 import pytest
 
-from callmark.analysis.breakdowns import OTHERS, Part
+from callmark.analysis.breakdowns import OTHERS, Slice
 from callmark.analysis.functions import ArgumentSummary, FunctionSummary, FunctionTable
-from callmark.analysis.readings import (
+from callmark.analysis.interpretations import (
     FEWEST,
-    Reading,
-    read_arguments,
-    read_bands,
-    read_functions,
-    read_precision_and_recall,
-    read_processing,
-    read_reliability,
-    readings,
+    Interpretation,
+    interpret,
+    interpret_arguments,
+    interpret_bands,
+    interpret_functions,
+    interpret_precision_and_recall,
+    interpret_reliability,
+    interpret_unreadable,
 )
+from tests.summaries import METRICS
 
 HIGH_LOW, LOW_HIGH, LOW_LOW = "misses some", "unnecessary", "fundamental"
 
 
 def test_an_empty_run_gives_no_reading() -> None:
-    assert readings({}, scenario_types=[], functions=FunctionTable([], [])) == []
+    assert interpret({}, METRICS, scenario_types=[], functions=FunctionTable([], [])) == []
 
 
 def test_a_perfect_run_is_told_so_and_has_nothing_to_check() -> None:
     names = ["schema.tool_selection", "schema.parameter_accuracy", "schema.overall", "process.precision", "process.recall"]
     names += ["process.args_precision", "process.args_recall", "process.reliability"]
     functions = FunctionTable([FunctionSummary("f", 9, 9, 9, 9, 1.0, 1.0)], [])
-    found = readings(dict.fromkeys(names, 1.0), functions=functions, graded=9)
+    found = interpret(dict.fromkeys(names, 1.0), METRICS, functions=functions, graded=9)
     assert found == [
-        Reading("schema.overall", "excellent"),
-        Reading("process.reliability", "high: business processes are followed correctly"),
+        Interpretation("schema.overall", "excellent"),
+        Interpretation("process.reliability", "high: business processes are followed correctly"),
     ]
 
 
@@ -48,15 +49,15 @@ def test_a_perfect_run_is_told_so_and_has_nothing_to_check() -> None:
     ],
 )
 def test_the_band_of_a_score(overall: float, says: str) -> None:
-    assert read_bands({"schema.overall": overall}) == [Reading("schema.overall", says)]
+    assert interpret_bands({"schema.overall": overall}, METRICS) == [Interpretation("schema.overall", says)]
 
 
 @pytest.mark.parametrize("metric, word", [("schema.tool_selection", "system prompt"), ("schema.parameter_accuracy", "required")])
 def test_what_to_check_first_where_a_metric_is_low(metric: str, word: str) -> None:
-    (found,) = read_bands({metric: 0.6})
-    assert (found.of, found.says, len(found.check_first)) == (metric, "fair: review failure cases", 3)
-    assert word in " ".join(found.check_first)
-    assert read_bands({metric: 0.9}) == []
+    (found,) = interpret_bands({metric: 0.6}, METRICS)
+    assert (found.subject, found.text, len(found.checks)) == (metric, "fair: review failure cases", 3)
+    assert word in " ".join(found.checks)
+    assert interpret_bands({metric: 0.9}, METRICS) == []
 
 
 @pytest.mark.parametrize(
@@ -72,13 +73,13 @@ def test_what_to_check_first_where_a_metric_is_low(metric: str, word: str) -> No
     ],
 )
 def test_many_answers_that_could_not_be_read(graded: int, errors: int, malformed: int, told: bool) -> None:
-    assert bool(read_processing(graded, errors, malformed)) == told
+    assert bool(interpret_unreadable(graded, errors, malformed)) == told
 
 
 def test_errors_and_malformed_calls_are_told_apart() -> None:
-    (found,) = read_processing(100, 1, 9)
-    assert found.says == "1 error and 9 malformed calls in 100 answers"
-    assert any("JSON" in check for check in found.check_first)
+    (found,) = interpret_unreadable(100, 1, 9)
+    assert found.text == "1 error and 9 malformed calls in 100 answers"
+    assert any("JSON" in check for check in found.checks)
 
 
 @pytest.mark.parametrize(
@@ -100,21 +101,21 @@ def test_errors_and_malformed_calls_are_told_apart() -> None:
     ],
 )
 def test_precision_against_recall(precision: float, recall: float, word: str) -> None:
-    found = read_precision_and_recall({"process.precision": precision, "process.recall": recall})
-    assert [word in reading.says for reading in found] == ([True] if word else [])
+    found = interpret_precision_and_recall({"process.precision": precision, "process.recall": recall})
+    assert [word in reading.text for reading in found] == ([True] if word else [])
 
 
 @pytest.mark.parametrize(
     "precision, recall, word", [(0.95, 0.6, "incomplete"), (0.6, 0.95, "wrong ones as well"), (0.5, 0.5, "significant"), (0.95, 0.95, "")]
 )
 def test_precision_against_recall_of_arguments(precision: float, recall: float, word: str) -> None:
-    found = read_precision_and_recall({"process.args_precision": precision, "process.args_recall": recall})
-    assert [word in reading.says for reading in found] == ([True] if word else [])
+    found = interpret_precision_and_recall({"process.args_precision": precision, "process.args_recall": recall})
+    assert [word in reading.text for reading in found] == ([True] if word else [])
     assert all(reading.of == "process.args_precision, process.args_recall" for reading in found)
 
 
 def test_one_half_alone_says_nothing() -> None:
-    assert read_precision_and_recall({"process.precision": 0.2}) == []
+    assert interpret_precision_and_recall({"process.precision": 0.2}) == []
 
 
 @pytest.mark.parametrize(
@@ -132,16 +133,16 @@ def test_one_half_alone_says_nothing() -> None:
     ],
 )
 def test_reliability_across_scenario_types(whole: float, types: dict[str, tuple[int, float]], word: str) -> None:
-    parts = [Part(name, n, {"process.reliability": mean}) for name, (n, mean) in types.items()]
-    found = read_reliability({"process.reliability": whole}, parts)
-    assert [reading.says.startswith(word) for reading in found] == ([True] if word else [])
+    slices = [Slice(name, n, {"process.reliability": mean}) for name, (n, mean) in types.items()]
+    found = interpret_reliability({"process.reliability": whole}, slices)
+    assert [reading.text.startswith(word) for reading in found] == ([True] if word else [])
 
 
 def test_variable_reliability_names_the_best_and_what_to_look_at() -> None:
-    parts = [Part(name, 10, {"process.reliability": mean}) for name, mean in [("refund", 0.5), ("exchange", 1.0), ("cancel", 0.3)]]
-    (found,) = read_reliability({"process.reliability": 0.6}, parts)
-    assert found.says.endswith("(exchange 1.00, cancel 0.30)")
-    assert found.check_first == ["cancel (0.30 of 10)", "refund (0.50 of 10)"]
+    slices = [Slice(name, 10, {"process.reliability": mean}) for name, mean in [("refund", 0.5), ("exchange", 1.0), ("cancel", 0.3)]]
+    (found,) = interpret_reliability({"process.reliability": 0.6}, slices)
+    assert found.text.endswith("(exchange 1.00, cancel 0.30)")
+    assert found.checks == ["cancel (0.30 of 10)", "refund (0.50 of 10)"]
 
 
 def test_the_weakest_functions_are_named_the_weakest_first() -> None:
@@ -153,9 +154,9 @@ def test_the_weakest_functions_are_named_the_weakest_first() -> None:
         FunctionSummary("fine", 10, 9, 9, 9, 1.0, 0.9),
         FunctionSummary(OTHERS, 0, 900, 0, 0, 0.0, None),
     ]
-    (found,) = read_functions(functions)
-    assert found.check_first == ["made up: precision 0.00 of 8", "missed: precision 1.00 of 10, recall 0.50 of 20"]
-    assert read_functions(functions[:1]) == []
+    (found,) = interpret_functions(functions)
+    assert found.checks == ["made up: precision 0.00 of 8", "missed: precision 1.00 of 10, recall 0.50 of 20"]
+    assert interpret_functions(functions[:1]) == []
 
 
 def test_arguments_that_are_wrong_again_and_again_are_named() -> None:
@@ -164,15 +165,15 @@ def test_arguments_that_are_wrong_again_and_again_are_named() -> None:
         ArgumentSummary("f", OTHERS, 8, 0, 0, 8, 0, 0, 0, 0, []),
         ArgumentSummary("g", "day", FEWEST - 1, 0, 0, 0, FEWEST - 1, 0, 0, 0, []),
     ]
-    (found,) = read_arguments(arguments)
-    assert found.check_first == ["f.id (missing 2×, wrong value 7×)"]
-    assert read_arguments(arguments[2:]) == []
+    (found,) = interpret_arguments(arguments)
+    assert found.checks == ["f.id (missing 2×, wrong value 7×)"]
+    assert interpret_arguments(arguments[2:]) == []
 
 
 def test_the_readings_of_a_run_stand_together() -> None:
     means = {"schema.overall": 0.8, "process.precision": 0.95, "process.recall": 0.6, "process.reliability": 0.5}
     weak = FunctionTable([FunctionSummary("f", 10, 5, 5, 5, 1.0, 0.5)], [ArgumentSummary("f", "id", 9, 9, 0, 0, 0, 0, 0, 0, [])])
-    found = readings(means, functions=weak, graded=10, errors=2)
+    found = interpret(means, METRICS, functions=weak, graded=10, errors=2)
     assert [reading.of for reading in found] == [
         "schema.overall",
         "processing errors",

@@ -4,8 +4,8 @@ import pytest
 
 from callmark.analysis.compare import compare
 from callmark.analysis.summary import Estimate, Tally
-from tests.summaries import summarize
 from callmark.grading.record import GradeRecord
+from tests.summaries import summarize
 
 CALL, STATE = "call.score", "state.reached"
 
@@ -52,7 +52,7 @@ def test_the_grades_of_a_conversation_are_one_cluster_whatever_else_they_have() 
 def test_a_part_has_the_means_of_those_that_have_them() -> None:
     details = summarize(GRADES).details
     assert details is not None
-    (part,) = details.parts.by_tool
+    (part,) = details.breakdowns.by_tool
     assert (part.n, part.means) == (4, {CALL: 0.5, STATE: 0.5})
 
 

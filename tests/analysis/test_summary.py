@@ -3,13 +3,13 @@
 from typing import Any
 
 from callmark.analysis.breakdowns import NO_CALL
-from callmark.analysis.summary import Estimate, Example
-from tests.summaries import summarize
-from callmark.grading.settings import GradingSettings
+from callmark.analysis.summary import Estimate, FaultExample
 from callmark.grading.grader import Grader
 from callmark.grading.record import GradeRecord
+from callmark.grading.settings import GradingSettings
 from callmark.types import Call, Case, Message, Prediction, Source
 from tests.rows import made
+from tests.summaries import summarize
 
 BROKEN = Call("f", {}, None, "cut off", "{")
 
@@ -45,7 +45,7 @@ def test_right_and_right_tool_only() -> None:
     summary = summarize(
         graded(([made("f", a=1)], [made("f", a=1)]), ([made("f", a=1)], [made("f", a=2)]), ([made("f")], [BROKEN]), ([], []))
     )
-    assert (summary.right, summary.right_tools) == (2, 1)
+    assert (summary.correct, summary.correct_tools_only) == (2, 1)
 
 
 def test_faults_are_told_by_what_they_happened_to() -> None:
@@ -64,13 +64,13 @@ def test_faults_are_told_by_what_they_happened_to() -> None:
         )
     )
     assert {fault.kind: (fault.count, fault.examples) for fault in summary.faults} == {
-        "wrong_value": (2, [Example("id", 2, 1, 1)]),
-        "wrong_tool": (1, [Example("f → g", 1)]),
-        "missing_argument": (1, [Example("f.id", 1)]),
-        "no_call": (1, [Example("f", 1)]),
-        "unexpected_call": (1, [Example("h", 1)]),
-        "malformed_call": (1, [Example("f", 1)]),
-        "repeated_call": (1, [Example("f", 1)]),
+        "wrong_value": (2, [FaultExample("id", 2, 1, 1)]),
+        "wrong_tool": (1, [FaultExample("f → g", 1)]),
+        "missing_argument": (1, [FaultExample("f.id", 1)]),
+        "no_call": (1, [FaultExample("f", 1)]),
+        "unexpected_call": (1, [FaultExample("h", 1)]),
+        "malformed_call": (1, [FaultExample("f", 1)]),
+        "repeated_call": (1, [FaultExample("f", 1)]),
     }
     assert summary.faults[0].kind == "wrong_value"  # the most frequent first
 

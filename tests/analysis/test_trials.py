@@ -5,10 +5,10 @@ from statistics import fmean
 
 import pytest
 
-from tests.summaries import summarize
-from callmark.analysis.trials import Consistency, Passes, TrialTally, trials
+from callmark.analysis.trials import Consistency, PassRate, TrialTally, summarize_trials
 from callmark.errors import BadInput
 from callmark.grading.record import GradeRecord
+from tests.summaries import summarize
 
 
 def grade(case: str, trial: int, outcome: float | str, group: str | None = None) -> GradeRecord:
@@ -31,43 +31,43 @@ def grades(outcomes: dict[str, list[int]]) -> list[GradeRecord]:
     ],
 )
 def test_pass_at_k_and_pass_to_the_k_are_what_every_choice_of_k_trials_gives(outcomes: dict[str, list[int]]) -> None:
-    found = trials(grades(outcomes))
-    assert [one.k for one in found.passes] == list(range(1, max(map(len, outcomes.values())) + 1))
-    for one in found.passes:
+    found = summarize_trials(grades(outcomes))
+    assert [one.k for one in found.pass_rates] == list(range(1, max(map(len, outcomes.values())) + 1))
+    for one in found.pass_rates:
         enough = [each for each in outcomes.values() if len(each) >= one.k]
         assert one.any == pytest.approx(fmean(fmean(any(chosen) for chosen in combinations(each, one.k)) for each in enough))
         assert one.every == pytest.approx(fmean(fmean(all(chosen) for chosen in combinations(each, one.k)) for each in enough))
-        assert (one.cases, one.left_out) == (len(enough), len(outcomes) - len(enough))
+        assert (one.cases, one.excluded) == (len(enough), len(outcomes) - len(enough))
 
 
 def test_no_grades_at_all() -> None:
-    found = trials([])
-    assert (found.cases, found.errors, found.passes) == (0, 0, [])
-    assert found.over_trials == found.over_groups == Consistency(0, 0, None)
+    found = summarize_trials([])
+    assert (found.cases, found.errors, found.pass_rates) == (0, 0, [])
+    assert found.trial_consistency == found.group_consistency == Consistency(0, 0, None)
 
 
 def test_errors_are_no_trials() -> None:
-    found = trials([grade("a", 0, 1.0), grade("a", 1, "HTTP 503"), grade("a", 2, 0.0), grade("b", 0, "HTTP 503")])
+    found = summarize_trials([grade("a", 0, 1.0), grade("a", 1, "HTTP 503"), grade("a", 2, 0.0), grade("b", 0, "HTTP 503")])
     assert (found.cases, found.errors) == (1, 1)
-    assert found.passes == [Passes(1, 0.5, 0.5, 1, 0), Passes(2, 1.0, 0.0, 1, 0)]
+    assert found.pass_rates == [PassRate(1, 0.5, 0.5, 1, 0), PassRate(2, 1.0, 0.0, 1, 0)]
 
 
 @pytest.mark.parametrize("first, last, passes", [(0.0, 1.0, [1.0]), (1.0, 0.0, [0.0]), ("HTTP 503", 1.0, [1.0]), (1.0, "HTTP 503", [])])
 def test_of_two_lines_for_one_trial_the_last_counts(first: float | str, last: float | str, passes: list[float]) -> None:
-    assert [one.any for one in trials([grade("a", 0, first), grade("a", 0, last)]).passes] == passes
+    assert [one.any for one in summarize_trials([grade("a", 0, first), grade("a", 0, last)]).pass_rates] == passes
 
 
 def test_a_trial_passes_only_where_the_metric_is_one() -> None:
-    assert trials([grade("a", 0, 0.5)], passed="call.score").passes[0].any == 0.0
+    assert summarize_trials([grade("a", 0, 0.5)], metric="call.score").pass_rates[0].any == 0.0
 
 
 def test_a_case_is_consistent_when_every_trial_has_the_same_outcome_and_one_trial_says_nothing() -> None:
-    found = trials(grades({"a": [1, 1], "b": [0, 0, 0], "c": [1, 0, 1], "d": [1]}))
-    assert found.over_trials == Consistency(2, 3, 2 / 3)
+    found = summarize_trials(grades({"a": [1, 1], "b": [0, 0, 0], "c": [1, 0, 1], "d": [1]}))
+    assert found.trial_consistency == Consistency(2, 3, 2 / 3)
 
 
 def test_a_group_is_consistent_when_all_its_cases_have_the_same_outcome_and_one_case_is_no_group() -> None:
-    found = trials(
+    found = summarize_trials(
         [
             *(grade("a", trial, 1.0, "refund") for trial in range(2)),
             grade("b", 0, 1.0, "refund"),
@@ -78,12 +78,12 @@ def test_a_group_is_consistent_when_all_its_cases_have_the_same_outcome_and_one_
             grade("g", 0, 0.0),
         ]
     )
-    assert found.over_groups == Consistency(1, 2, 0.5)
+    assert found.group_consistency == Consistency(1, 2, 0.5)
 
 
 def test_a_metric_that_is_not_there_is_refused_with_the_nearest() -> None:
     with pytest.raises(BadInput, match=r"no metric called 'call.pas' in the grade of case 'a'. Did you mean call.pass?"):
-        trials([grade("a", 0, 1.0)], passed="call.pas")
+        summarize_trials([grade("a", 0, 1.0)], metric="call.pas")
 
 
 def test_grades_that_come_one_by_one_give_the_same() -> None:
@@ -101,7 +101,7 @@ def test_grades_that_come_one_by_one_give_the_same() -> None:
     tally = TrialTally("call.pass")
     for grade in made:
         tally.add(grade)
-    assert tally.trials() == trials(made)
+    assert tally.trials() == summarize_trials(made)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from callmark.calls.dates import dates_in, same_date, written_date
+from callmark.calls.dates import find_dates, same_date, parse_date
 
 DAY = date(2025, 5, 10)
 
@@ -12,7 +12,7 @@ DAY = date(2025, 5, 10)
     ["2025-05-10", " 2025-05-10 ", "10 May 2025", "May 10, 2025", "may 10 2025", "10th of May 2025", "10 MAY 2025", "May 10th, 2025"],
 )
 def test_a_day_is_read_in_every_form(text: str) -> None:
-    assert written_date(text) == DAY
+    assert parse_date(text) == DAY
 
 
 @pytest.mark.parametrize(
@@ -31,12 +31,12 @@ def test_a_day_is_read_in_every_form(text: str) -> None:
     ],
 )
 def test_anything_else_is_no_date(text: str) -> None:
-    assert written_date(text) is None
+    assert parse_date(text) is None
 
 
 def test_a_time_makes_it_an_instant() -> None:
-    assert written_date("2025-05-10T12:30:00Z") == datetime(2025, 5, 10, 12, 30, tzinfo=UTC)
-    assert written_date("2025-05-10 12:30") == datetime(2025, 5, 10, 12, 30)
+    assert parse_date("2025-05-10T12:30:00Z") == datetime(2025, 5, 10, 12, 30, tzinfo=UTC)
+    assert parse_date("2025-05-10 12:30") == datetime(2025, 5, 10, 12, 30)
 
 
 def test_a_day_is_met_by_any_time_of_that_written_day() -> None:
@@ -53,7 +53,7 @@ def test_an_instant_is_met_by_the_same_instant_in_another_zone_only() -> None:
 
 
 def test_every_date_in_a_text_is_found() -> None:
-    assert dates_in("from May 10, 2025 to 12 June 2025, paid 2025-05-09T08:00Z") == [
+    assert find_dates("from May 10, 2025 to 12 June 2025, paid 2025-05-09T08:00Z") == [
         datetime(2025, 5, 9, 8, tzinfo=UTC),
         date(2025, 6, 12),
         date(2025, 5, 10),

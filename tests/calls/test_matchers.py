@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callmark.calls.matchers import KINDS, check
+from callmark.calls.matchers import MATCHER_KINDS, check_matchers
 from callmark.calls.values import agrees
 from callmark.errors import BadInput
 
@@ -46,7 +46,7 @@ CASES: list[tuple[Any, list[Any], list[Any]]] = [
 
 @pytest.mark.parametrize("matcher, right, wrong", CASES, ids=lambda value: str(value)[:40])
 def test_matchers(matcher: Any, right: list[Any], wrong: list[Any]) -> None:
-    check(matcher)
+    check_matchers(matcher)
     for value in right:
         assert agrees(matcher, value), value
     for value in wrong:
@@ -89,14 +89,14 @@ def test_only_the_expected_side_is_ever_a_pattern() -> None:
 )
 def test_a_matcher_that_could_not_be_used_is_refused_with_its_place(matcher: Any, sentence: str) -> None:
     with pytest.raises(BadInput) as raised:
-        check({"a": {"b": matcher}})
+        check_matchers({"a": {"b": matcher}})
     assert sentence in str(raised.value)
 
 
 ANY_VALUE = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*KINDS, "$abs", "$rel", "$ratio", "$case", "x"]), inner, max_size=3)
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*MATCHER_KINDS, "$abs", "$rel", "$ratio", "$case", "x"]), inner, max_size=3)
     ),
     max_leaves=8,
 )
@@ -108,7 +108,7 @@ def test_no_matcher_raises_on_any_value(expected: Any, actual: Any) -> None:
     agrees(expected, actual)
     agrees(expected, actual, "similar")
     with contextlib.suppress(BadInput):
-        check(expected)
+        check_matchers(expected)
 
 
 def test_patterns_end_in_bounded_time() -> None:

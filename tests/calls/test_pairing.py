@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callmark.calls.pairing import Pairing, assign, by_similar, compare, pair
+from callmark.calls.pairing import Pairing, assign, compare_similar, compare_arguments, pair_calls
 from callmark.types import Call
 from tests.rows import made
 
@@ -30,15 +30,15 @@ from tests.rows import made
 def test_comparing_arguments(
     expected: dict[str, Any], actual: dict[str, Any], counts: tuple[int, ...], missing: Any, extra: Any, differ: Any
 ) -> None:
-    found = compare(expected, actual)
-    assert (found.agree, found.expected, found.made, found.named) == counts
+    found = compare_arguments(expected, actual)
+    assert (found.agree, found.expected, found.actual, found.named) == counts
     assert (found.missing, found.extra, found.differ) == (missing, extra, differ)
 
 
 def test_what_equals_being_left_out_counts_on_neither_side() -> None:
     schema = {"properties": {"n": {"type": "integer", "default": 10}, "t": {"type": "string"}}}
-    found = compare({"n": 10}, {"t": None}, parameters=schema)
-    assert (found.agree, found.expected, found.made, found.named) == (0, 0, 0, 0)
+    found = compare_arguments({"n": 10}, {"t": None}, parameters=schema)
+    assert (found.agree, found.expected, found.actual, found.named) == (0, 0, 0, 0)
     assert found.all_agree
 
 
@@ -51,8 +51,8 @@ some_arguments = st.dictionaries(st.sampled_from("abcd"), values)
 def test_what_is_similar_follows_from_what_is_exact(
     expected: dict[str, Any], actual: dict[str, Any], parameters: dict[str, Any] | None
 ) -> None:
-    found = by_similar(compare(expected, actual, parameters=parameters), expected, actual)
-    assert found == compare(expected, actual, rule="similar", parameters=parameters)
+    found = compare_similar(compare_arguments(expected, actual, parameters=parameters), expected, actual)
+    assert found == compare_arguments(expected, actual, rule="similar", parameters=parameters)
 
 
 def indexes(pairing: Pairing) -> list[tuple[int, int]]:
@@ -80,15 +80,15 @@ def indexes(pairing: Pairing) -> list[tuple[int, int]]:
     ],
 )
 def test_pairs(expected: list[Call], actual: list[Call], pairs: list[tuple[int, int]]) -> None:
-    found = pair(expected, actual)
+    found = pair_calls(expected, actual)
     assert indexes(found) == pairs
     assert len(found.unpaired_expected) == len(expected) - len(pairs)
     assert len(found.unpaired_actual) == len(actual) - len(pairs)
 
 
 def test_names_in_any_case_when_asked() -> None:
-    assert indexes(pair([made("P-Create")], [made("p-create")], any_case=True)) == [(0, 0)]
-    assert indexes(pair([made("P-Create"), made("x")], [made("X"), made("p-create")], any_case=True)) == [(0, 1), (1, 0)]
+    assert indexes(pair_calls([made("P-Create")], [made("p-create")], ignore_case=True)) == [(0, 0)]
+    assert indexes(pair_calls([made("P-Create"), made("x")], [made("X"), made("p-create")], ignore_case=True)) == [(0, 1), (1, 0)]
 
 
 few_calls = st.lists(
@@ -103,13 +103,13 @@ few_calls = st.lists(
 
 def quality(expected: Sequence[Call], actual: Sequence[Call], chosen: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
     """What the law orders pairings by."""
-    compared = [compare(expected[one].arguments, actual[other].arguments) for one, other in chosen]
+    compared = [compare_arguments(expected[one].arguments, actual[other].arguments) for one, other in chosen]
     return (
         len(compared),
         sum(one.all_agree for one in compared),
         sum(Fraction(one.agree, one.named) if one.named else 1 for one in compared),
         sum(one.agree for one in compared),
-        -sum(one.made for one in compared),
+        -sum(one.actual for one in compared),
         -sum(one.expected for one in compared),
     )
 
@@ -127,7 +127,7 @@ def every_pairing(expected: Sequence[Call], actual: Sequence[Call]) -> list[list
 @pytest.mark.laws
 @given(few_calls.filter(lambda calls: len(calls) <= 3), few_calls)
 def test_a_pairing_is_one_to_one_and_none_is_better(expected: list[Call], actual: list[Call]) -> None:
-    found = indexes(pair(expected, actual))
+    found = indexes(pair_calls(expected, actual))
     assert len({one for one, _ in found}) == len({other for _, other in found}) == len(found)
     assert all(expected[one].name == actual[other].name for one, other in found)
     pairings = every_pairing(expected, actual)
@@ -151,9 +151,9 @@ def test_the_assignment_is_as_good_as_scipys(rows: int, more: int, data: st.Data
 
 def test_thousands_of_calls_are_paired_in_bounded_time() -> None:
     calls = [made("f", n=index) for index in range(10_000)]
-    assert len(pair(calls[:3], calls).pairs) == 3
-    found = pair(calls, calls[::-1])
+    assert len(pair_calls(calls[:3], calls).pairs) == 3
+    found = pair_calls(calls, calls[::-1])
     assert len(found.pairs) == 10_000
     assert all(one.agrees for one in found.pairs)
     others = [made("f", n=-index) for index in range(1, 2001)]
-    assert len(pair(calls[:2000], others).pairs) == 2000
+    assert len(pair_calls(calls[:2000], others).pairs) == 2000

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callmark.calls.provenance import Sources, origins, plainly_nowhere
+from callmark.calls.provenance import SourceIndex, find_origins, fast_hallucinated
 from callmark.types import Call, Message, Tool
 
 
 def hallucinated(value: Any, *said: Message, tools: tuple[Tool, ...] = (), name: str = "f") -> list[str]:
     """The paths of the hallucinated values in a call with `x=value` after these messages."""
     messages = (*said, Message("assistant", calls=(Call(name, {"x": value}),)))
-    return [origin.path for origin in origins(messages, tools) if origin.source is None]
+    return [origin.path for origin in find_origins(messages, tools) if origin.source is None]
 
 
 def said(text: str, role: str = "user") -> Message:
@@ -82,12 +82,12 @@ def test_what_the_assistant_said_is_no_source() -> None:
 
 def test_what_comes_later_is_no_source() -> None:
     messages = (Message("assistant", calls=(Call("f", {"x": "Ann"}),)), said("Ann"))
-    assert origins(messages)[0].source is None
+    assert find_origins(messages)[0].source is None
 
 
 def test_the_message_it_was_found_in_is_named() -> None:
     messages = (said("hello"), said("Ann"), said("Ann again"), Message("assistant", calls=(Call("f", {"x": "Ann"}),)))
-    assert origins(messages)[0].source == 1
+    assert find_origins(messages)[0].source == 1
 
 
 def test_escapes_in_a_json_result_are_read() -> None:
@@ -135,7 +135,7 @@ def test_derived_tools_need_no_source(name: str) -> None:
 
 
 def test_a_malformed_call_has_no_values() -> None:
-    assert origins((Message("assistant", calls=(Call("f", {}, None, "cut off", '{"x'),)),)) == []
+    assert find_origins((Message("assistant", calls=(Call("f", {}, None, "cut off", '{"x'),)),)) == []
 
 
 def test_a_megabyte_is_searched_in_bounded_time() -> None:
@@ -177,7 +177,7 @@ def test_a_text_that_repeats_itself_is_searched_to_its_end(value: str, text: str
     ],
 )
 def test_some_values_plainly_stand_nowhere(value: str | int, text: str, role: str, expected: bool) -> None:
-    assert plainly_nowhere(value, [said(text, role)]) is expected
+    assert fast_hallucinated(value, [said(text, role)]) is expected
 
 
 words = st.text(st.sampled_from('aB#-_. 0129\\"\u0661'), max_size=12)
@@ -186,9 +186,9 @@ words = st.text(st.sampled_from('aB#-_. 0129\\"\u0661'), max_size=12)
 @pytest.mark.laws
 @given(words, st.lists(st.builds(Message, st.sampled_from(["user", "tool", "assistant"]), words | words.map("x{}y 2025-05-10".format))))
 def test_what_plainly_stands_nowhere_is_not_found(value: str, messages: list[Message]) -> None:
-    if plainly_nowhere(value, messages):
-        assert Sources(messages).find(value) is None
+    if fast_hallucinated(value, messages):
+        assert SourceIndex(messages).find(value) is None
 
 
 def test_a_megabyte_of_digits_is_told_apart_in_bounded_time() -> None:
-    assert not plainly_nowhere(f"#{'1' * 1_000_000} ", [said("1")])
+    assert not fast_hallucinated(f"#{'1' * 1_000_000} ", [said("1")])

@@ -37,15 +37,15 @@ def test_a_call_could_run_when_its_types_fit(schema: dict[str, Any], given_argum
 def test_a_call_that_is_plainly_right_could_run(schema: dict[str, Any], given_arguments: dict[str, Any]) -> None:
     found = Schemas([Tool("f", "", schema)])
     call = Call("f", given_arguments)
-    if found.plainly_right(call, call):
+    if found.fast_correct(call, call):
         assert types_fit(given_arguments, schema, schema)
 
 
 @pytest.mark.parametrize("made", [[True], [1.0]])
 def test_items_of_another_type_are_not_plainly_right(made: list[Any]) -> None:
     found = Schemas([Tool("f", "", {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer"}}}})])
-    assert not found.plainly_right(Call("f", {"a": [1]}), Call("f", {"a": made}))
-    assert found.plainly_right(Call("f", {"a": [1]}), Call("f", {"a": [1]}))
+    assert not found.fast_correct(Call("f", {"a": [1]}), Call("f", {"a": made}))
+    assert found.fast_correct(Call("f", {"a": [1]}), Call("f", {"a": [1]}))
 
 
 @pytest.mark.parametrize("call", [Call("g"), Call("f", {}, None, "cut off", "{")])

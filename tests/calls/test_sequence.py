@@ -1,14 +1,14 @@
 import pytest
 
-from callmark.calls.globs import fits_glob
-from callmark.calls.sequence import Answered, find, read_pattern
+from callmark.calls.globs import matches_glob
+from callmark.calls.sequence import CallWithResult, find_pattern, read_pattern
 from callmark.errors import BadInput
 from callmark.types import Call
 from tests.rows import made
 
 
-def calls(*given: Call | tuple[Call, str]) -> list[Answered]:
-    return [Answered(*one) if isinstance(one, tuple) else Answered(one) for one in given]
+def calls(*given: Call | tuple[Call, str]) -> list[CallWithResult]:
+    return [CallWithResult(*one) if isinstance(one, tuple) else CallWithResult(one) for one in given]
 
 
 A, B, C = made("a"), made("b"), made("c")
@@ -34,7 +34,7 @@ A, B, C = made("a"), made("b"), made("c")
     ],
 )
 def test_sequences(pattern: str, sequence: list[Call], found: tuple[int, ...] | None) -> None:
-    assert find(read_pattern(pattern), calls(*sequence)) == found
+    assert find_pattern(read_pattern(pattern), calls(*sequence)) == found
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_sequences(pattern: str, sequence: list[Call], found: tuple[int, ...] | 
 )
 def test_arguments(pattern: str, fits: bool) -> None:
     call = made("f", n=5, s="open", l=[1, 2], o={"k": "a, b)"}, t="two words")
-    assert (find(read_pattern(pattern), calls(call)) is not None) == fits
+    assert (find_pattern(read_pattern(pattern), calls(call)) is not None) == fits
 
 
 @pytest.mark.parametrize(
@@ -77,17 +77,17 @@ def test_arguments(pattern: str, fits: bool) -> None:
 )
 def test_result_is_the_whole_text_or_the_field_of_that_name(result: str, value: object, fits: bool) -> None:
     sequence = calls((made("find"), result), made("get", user_id=value))
-    assert (find(read_pattern("find > get(user_id=$result)"), sequence) is not None) == fits
+    assert (find_pattern(read_pattern("find > get(user_id=$result)"), sequence) is not None) == fits
 
 
 def test_a_call_without_a_result_has_none_to_give() -> None:
-    assert find(read_pattern("find > get(x=$result)"), calls(made("find"), made("get", x=None))) is None
+    assert find_pattern(read_pattern("find > get(x=$result)"), calls(made("find"), made("get", x=None))) is None
 
 
 def test_a_malformed_call_fits_nothing_but_keeps_its_place() -> None:
     broken = Call("a", {}, None, "cut off", "{")
-    assert find(read_pattern("a"), calls(broken)) is None
-    assert find(read_pattern("a > b"), calls(A, broken, B)) is None
+    assert find_pattern(read_pattern("a"), calls(broken)) is None
+    assert find_pattern(read_pattern("a > b"), calls(A, broken, B)) is None
 
 
 @pytest.mark.parametrize(
@@ -112,9 +112,9 @@ def test_a_pattern_that_cannot_be_read_says_where(pattern: str, at: str, expecte
 
 
 def test_many_later_steps_over_many_calls_end_in_bounded_time() -> None:
-    assert find(read_pattern(" >> ".join(["a"] * 8 + ["b"])), calls(*[A] * 300)) is None
+    assert find_pattern(read_pattern(" >> ".join(["a"] * 8 + ["b"])), calls(*[A] * 300)) is None
 
 
 def test_brackets_in_a_glob_stand_for_themselves() -> None:
-    assert fits_glob("f[1]*", "f[1]x")
-    assert not fits_glob("f[1]*", "f1x")
+    assert matches_glob("f[1]*", "f[1]x")
+    assert not matches_glob("f[1]*", "f1x")

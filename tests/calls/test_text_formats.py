@@ -114,7 +114,7 @@ def test_a_text_that_is_all_calls_leaves_nothing_said(format_name: str, text: st
 
 
 @pytest.mark.parametrize("text, calls", [(text, calls) for _, text, calls in CASES if calls])
-def test_auto_reads_what_the_dialect_itself_reads(text: str, calls: list[Call]) -> None:
+def test_auto_reads_what_the_format_itself_reads(text: str, calls: list[Call]) -> None:
     assert parse_calls(text) == ParsedText(tuple(calls))
 
 
@@ -478,7 +478,7 @@ def _code(call: Call) -> str:
 
 @pytest.mark.laws
 @given(CALLS)
-def test_well_formed_calls_read_back_from_every_dialect(calls: list[Call]) -> None:
+def test_well_formed_calls_read_back_from_every_format(calls: list[Call]) -> None:
     written: list[tuple[str, str]] = [
         ("hermes", "\n".join(f"<tool_call>\n{_json(call)}\n</tool_call>" for call in calls)),
         ("hermes", "".join(f"<function={call.name}>{json.dumps(call.arguments)}</function>" for call in calls)),

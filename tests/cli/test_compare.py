@@ -20,7 +20,7 @@ from tests.graded_runs import failed, make_run, right, some, wrong
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with two runs of forty cases, half and most of them right."""
     monkeypatch.chdir(tmp_path)
     make_run(tmp_path / "base", some(20))
@@ -28,29 +28,29 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_run_is_held_against_another(cli: Cli, here: Path) -> None:
-    done = cli("compare", "base", "tuned")
-    assert (done.status, done.err) == (0, "")
-    head, score = (" ".join(line.split()) for line in done.out.splitlines()[:2])
+def test_runs_are_compared_case_by_case(cli: Cli, workdir: Path) -> None:
+    completed = cli("compare", "base", "tuned")
+    assert (completed.status, completed.err) == (0, "")
+    head, score = (" ".join(line.split()) for line in completed.out.splitlines()[:2])
     assert head == "tuned against base · 40 common cases"
     assert score == "call.score .500 → .950 +.450 [+.300, +.600] p < .001"
-    assert "fixed 18 · broken 0 · both right 20 · both wrong 2" in done.out
-    assert "    fixed: c20, c21, c22, c23, c24, …\n" in done.out
-    assert "no call 20 → 2 p < .001" in " ".join(done.out.split())
-    assert "  fixed most: f (18 of 40)\n" in done.out
-    assert "call.score: better by .450.\n" in done.out
-    assert "A difference of .03 would need about 2,200 cases to be seen.\n" in done.out
+    assert "fixed 18 · broken 0 · both right 20 · both wrong 2" in completed.out
+    assert "    fixed: c20, c21, c22, c23, c24, …\n" in completed.out
+    assert "no call 20 → 2 p < .001" in " ".join(completed.out.split())
+    assert "  fixed most: f (18 of 40)\n" in completed.out
+    assert "call.score: better by .450.\n" in completed.out
+    assert "A difference of .03 would need about 2,200 cases to be seen.\n" in completed.out
 
 
-def test_what_is_within_noise_is_said_plainly(cli: Cli, here: Path) -> None:
-    make_run(here / "almost", [*some(38)[:-1], right("c39")])
-    done = cli("compare", "tuned", "almost")
-    assert "call.score: within noise.\n" in done.out
-    assert "faults that differ" not in done.out
+def test_difference_within_noise_is_reported_as_noise(cli: Cli, workdir: Path) -> None:
+    make_run(workdir / "almost", [*some(38)[:-1], right("c39")])
+    completed = cli("compare", "tuned", "almost")
+    assert "call.score: within noise.\n" in completed.out
+    assert "faults that differ" not in completed.out
 
 
 @pytest.mark.parametrize(
-    "p, said",
+    "p, expected_text",
     [
         (0.0001, "p < .001"),
         (0.0424, "p = .042"),
@@ -60,90 +60,96 @@ def test_what_is_within_noise_is_said_plainly(cli: Cli, here: Path) -> None:
         (1.0, "p = 1"),
     ],
 )
-def test_a_p_value_is_on_the_side_of_noise_that_it_is_on(p: float, said: str) -> None:
-    assert format_p_value(p) == said
+def test_rounded_p_value_stays_on_its_side_of_the_threshold(p: float, expected_text: str) -> None:
+    assert format_p_value(p) == expected_text
 
 
-def test_machines_get_everything(cli: Cli, here: Path) -> None:
+def test_json_has_every_metric_and_every_changed_case(cli: Cli, workdir: Path) -> None:
     (one,) = json.loads(cli("compare", "base", "tuned", "--json").out)
-    assert (one["first"], one["second"], one["common"], one["differing_settings"], one["unshared_metrics"]) == ("base", "tuned", False, [], [])
+    assert (one["first"], one["second"], one["common"], one["differing_settings"], one["unshared_metrics"]) == (
+        "base",
+        "tuned",
+        False,
+        [],
+        [],
+    )
     found = one["comparison"]
     assert (found["cases"], len(found["fixed"]), found["broken"]) == (40, 18, [])
-    assert found["metrics"]["call.score"].keys() == {"before", "after", "difference", "low", "high", "p", "noise"}
+    assert found["metrics"]["call.score"].keys() == {"before", "after", "difference", "low", "high", "p", "within_noise"}
     assert found["metrics"]["call.score"]["difference"] == pytest.approx(0.45)
-    assert found["faults"] == [{"kind": "no_call", "before": 20.0, "after": 2.0, "p": pytest.approx(0.0001, abs=1e-4), "noise": False}]
+    assert found["faults"] == [{"kind": "no_call", "before": 20.0, "after": 2.0, "p": pytest.approx(0.0001, abs=1e-4), "within_noise": False}]
     assert found["tools"] == [{"tool": "f", "n": 40, "before": 0.5, "after": 0.95, "fixed": 18, "broken": 0}]
 
 
-def test_several_runs_are_held_against_the_first(cli: Cli, here: Path) -> None:
-    make_run(here / "worse", some(2))
-    done = cli("compare", "base", "tuned", "worse")
-    assert [line for line in done.out.splitlines() if " against " in line] == [
+def test_every_run_is_compared_with_the_first(cli: Cli, workdir: Path) -> None:
+    make_run(workdir / "worse", some(2))
+    completed = cli("compare", "base", "tuned", "worse")
+    assert [line for line in completed.out.splitlines() if " against " in line] == [
         "tuned against base · 40 common cases",
         "worse against base · 40 common cases",
     ]
-    assert "call.score: worse by .450." in done.out
-    assert "p-values are adjusted for the number of runs (Holm)" in done.out
+    assert "call.score: worse by .450." in completed.out
+    assert "p-values are adjusted for the number of runs (Holm)" in completed.out
 
 
-def test_what_is_left_out_is_said(cli: Cli, here: Path) -> None:
-    make_run(here / "few", [failed("c0"), failed("c1"), *some(38)[2:30], right("new")])
-    done = cli("compare", "base", "few")
-    assert "few against base · 28 common cases\n" in done.out
+def test_cases_left_out_of_the_comparison_are_counted(cli: Cli, workdir: Path) -> None:
+    make_run(workdir / "few", [failed("c0"), failed("c1"), *some(38)[2:30], right("new")])
+    completed = cli("compare", "base", "few")
+    assert "few against base · 28 common cases\n" in completed.out
     for line in ("10 cases only in base, left out", "1 case only in few, left out", "2 errors in few, left out"):
-        assert f"  {line}\n" in done.out
+        assert f"  {line}\n" in completed.out
 
 
-def test_runs_of_different_cases_are_refused_and_with_common_paired_and_said(cli: Cli, here: Path) -> None:
-    make_run(here / "other", some(38, of=50), digest="two")
+def test_runs_on_different_datasets_need_common(cli: Cli, workdir: Path) -> None:
+    make_run(workdir / "other", some(38, of=50), digest="two")
     refused = cli("compare", "base", "other")
     assert (refused.status, refused.out) == (2, "")
     assert refused.err == (
         "callmark: base and other are runs of different cases (one.jsonl, two.jsonl).\n"
         "callmark compare --common compares the cases whose ids both have.\n"
     )
-    done = cli("compare", "base", "other", "--common")
-    assert done.status == 0
-    assert "other against base · 40 common cases\n  their datasets are not the same: cases are paired by their ids\n" in done.out
-    assert "  10 cases only in other, left out\n" in done.out
+    completed = cli("compare", "base", "other", "--common")
+    assert completed.status == 0
+    assert "other against base · 40 common cases\n  their datasets are not the same: cases are paired by their ids\n" in completed.out
+    assert "  10 cases only in other, left out\n" in completed.out
     assert json.loads(cli("compare", "base", "other", "--common", "--json").out)[0]["common"] is True
 
 
-def test_runs_that_were_graded_differently_are_compared_in_what_both_have_and_it_is_said(cli: Cli, here: Path) -> None:
+def test_runs_graded_with_other_settings_are_compared_on_shared_metrics(cli: Cli, workdir: Path) -> None:
     more = some(38)
     for one in more:
         one.metrics["schema.overall"] = 1.0
-    both = GradingSettings(evaluators=("call", "schema"), threshold=0.8)
-    make_run(here / "more", more, metrics=("call.score", "call.pass", "schema.overall"), settings=both)
-    done = cli("compare", "base", "more")
-    assert "  they were graded by other settings (threshold): callmark grade RUN grades one again\n" in done.out
-    assert "  only one of them was graded by schema.overall\n" in done.out
-    assert "call.score: better by .450." in done.out
+    both = GradingSettings(evaluators=("call", "schema"), options={"call": {"threshold": 0.8}})
+    make_run(workdir / "more", more, metrics=("call.score", "call.pass", "schema.overall"), settings=both)
+    completed = cli("compare", "base", "more")
+    assert "  they were graded by other settings (call.threshold): callmark grade RUN grades one again\n" in completed.out
+    assert "  only one of them was graded by schema.overall\n" in completed.out
+    assert "call.score: better by .450." in completed.out
 
 
-def test_a_headline_that_one_lacks_is_said(cli: Cli, here: Path) -> None:
+def test_missing_headline_metric_is_reported(cli: Cli, workdir: Path) -> None:
     grades = some(20)
     for one in grades:
         del one.metrics["call.score"]
-    make_run(here / "passes", grades, metrics=("call.pass",))
+    make_run(workdir / "passes", grades, metrics=("call.pass",))
     assert "call.score was not measured in both." in cli("compare", "base", "passes").out
 
 
-def test_two_runs_of_one_name_are_told_apart_by_their_folders(cli: Cli, here: Path) -> None:
-    make_run(here / "later" / "base", some(38))
+def test_runs_with_the_same_name_are_labeled_by_folder(cli: Cli, workdir: Path) -> None:
+    make_run(workdir / "later" / "base", some(38))
     assert "later/base against base · 40 common cases" in cli("compare", "base", "later/base").out
 
 
-def test_a_name_cannot_steer_the_terminal(cli: Cli, here: Path) -> None:
-    make_run(here / "evil", some(38), name="[red]x\x1b[2J\n" + "y" * 200)
-    done = cli("compare", "base", "evil")
-    assert done.out.startswith("[red]x\\x1b[2J yyy")
-    assert "\x1b" not in done.out
-    assert len(done.out.splitlines()[0]) < 120
+def test_control_characters_in_names_are_escaped(cli: Cli, workdir: Path) -> None:
+    make_run(workdir / "evil", some(38), name="[red]x\x1b[2J\n" + "y" * 200)
+    completed = cli("compare", "base", "evil")
+    assert completed.out.startswith("[red]x\\x1b[2J yyy")
+    assert "\x1b" not in completed.out
+    assert len(completed.out.splitlines()[0]) < 120
 
 
 @pytest.mark.parametrize(
-    "runs, said",
+    "runs, expected_text",
     [
         ([], "callmark: no run was given, two or more were expected.\n"),
         (["base"], "callmark: 1 run was given, two or more were expected.\n"),
@@ -152,7 +158,7 @@ def test_a_name_cannot_steer_the_terminal(cli: Cli, here: Path) -> None:
         (["base", "nowhere"], "callmark: nowhere is no run: there is no run.json in it.\n"),
         (["base", "."], "callmark: . is no run: there is no run.json in it.\nIt holds the runs base, bent, empty, errors, lines"),
         (["base", "base/run.json"], "callmark: base/run.json/run.json cannot be read: Not a directory.\n"),
-        (["base", "bent"], "callmark: bent/run.json cannot be read: Object missing required field `name`.\n"),
+        (["base", "bent"], "callmark: bent/run.json cannot be read: its version is missing, 1 was expected.\n"),
         (["base", "ungraded"], "callmark: ungraded has not been graded yet.\ncallmark grade ungraded does it.\n"),
         (
             ["base", "lines"],
@@ -169,22 +175,22 @@ def test_a_name_cannot_steer_the_terminal(cli: Cli, here: Path) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_what_cannot_be_compared_is_said(cli: Cli, here: Path, runs: list[str], said: str) -> None:
-    make_run(here / "bent", some(1)).joinpath("run.json").write_text("{}")
-    make_run(here / "ungraded", None)
-    with make_run(here / "lines", [right("c0")]).joinpath("grades.jsonl").open("a") as grades:
+def test_invalid_comparisons_are_refused(cli: Cli, workdir: Path, runs: list[str], expected_text: str) -> None:
+    make_run(workdir / "bent", some(1)).joinpath("run.json").write_text("{}")
+    make_run(workdir / "ungraded", None)
+    with make_run(workdir / "lines", [right("c0")]).joinpath("grades.jsonl").open("a") as grades:
         grades.write('{"case": "c1", "met')
-    make_run(here / "metrics", some(1), metrics=("call.score",))
-    make_run(here / "other", [right("x")])
-    make_run(here / "errors", [failed("c0")])
-    make_run(here / "empty", [])
+    make_run(workdir / "metrics", some(1), metrics=("call.score",))
+    make_run(workdir / "other", [right("x")])
+    make_run(workdir / "errors", [failed("c0")])
+    make_run(workdir / "empty", [])
     foreign = wrong("c0")
     foreign.metrics.clear()
     foreign.metrics["schema.overall"] = 0.0
-    make_run(here / "schema", [foreign], metrics=("schema.overall",))
-    done = cli("compare", *runs)
-    assert (done.status, done.out) == (2, "")
-    assert done.err.startswith(said)
+    make_run(workdir / "schema", [foreign], metrics=("schema.overall",))
+    completed = cli("compare", *runs)
+    assert (completed.status, completed.out) == (2, "")
+    assert completed.err.startswith(expected_text)
 
 
 TRIALS = 6
@@ -222,24 +228,24 @@ def against(first: Run, second: Run) -> Comparison:
     return compare_runs([first, second])[0].comparison
 
 
-def test_a_model_with_known_faults_is_found_out_and_they_are_named(scripted: dict[str, Run]) -> None:
+def test_planted_faults_are_found_and_named(scripted: dict[str, Run]) -> None:
     found = against(scripted["perfect"], scripted["hasty"])
     score = found.metrics["call.score"]
     assert score.before == 1
-    assert not score.noise
+    assert not score.within_noise
     assert score.low is not None
     assert score.high is not None
     rates = RATES["hasty"]
     cost = rates["wrong_tool"] + rates["malformed_call"] + (rates["wrong_value"] + rates["extra_argument"]) / 2
     assert score.low < -cost < score.high
-    named = {fault.kind for fault in found.faults if not fault.noise}
+    named = {fault.kind for fault in found.faults if not fault.within_noise}
     assert {"wrong_value", "wrong_tool"} <= named <= set(rates)
 
 
-def test_two_models_that_score_alike_are_told_apart_by_their_faults(scripted: dict[str, Run], cli: Cli) -> None:
+def test_models_with_equal_scores_differ_in_faults(scripted: dict[str, Run], cli: Cli) -> None:
     found = against(scripted["hasty"], scripted["forgetful"])
-    more = {fault.kind for fault in found.faults if not fault.noise and fault.after > fault.before}
-    fewer = {fault.kind for fault in found.faults if not fault.noise and fault.after < fault.before}
+    more = {fault.kind for fault in found.faults if not fault.within_noise and fault.after > fault.before}
+    fewer = {fault.kind for fault in found.faults if not fault.within_noise and fault.after < fault.before}
     assert more == {"no_call", "missing_argument"}
     assert {"wrong_value", "wrong_tool"} <= fewer <= set(RATES["hasty"])
     shown = cli("compare", scripted["hasty"].folder.path, scripted["forgetful"].folder.path).out
@@ -247,9 +253,9 @@ def test_two_models_that_score_alike_are_told_apart_by_their_faults(scripted: di
     assert all(kind.replace("_", " ") in differing for kind in more | fewer)
 
 
-def test_the_same_model_twice_is_within_noise(scripted: dict[str, Run], cli: Cli) -> None:
+def test_same_model_twice_is_within_noise(scripted: dict[str, Run], cli: Cli) -> None:
     found = against(scripted["hasty"], scripted["again"])
     assert found.fixed != found.broken  # the dice were others
-    assert all(change.noise for change in found.metrics.values())
-    assert all(fault.noise for fault in found.faults)
+    assert all(change.within_noise for change in found.metrics.values())
+    assert all(fault.within_noise for fault in found.faults)
     assert "call.score: within noise." in cli("compare", scripted["hasty"].folder.path, scripted["again"].folder.path).out

@@ -10,7 +10,7 @@ from callmark.data.lint import CODES
 from tests.conftest import Cli
 
 
-def test_the_demo_runs_every_step_and_leaves_a_page(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo_runs_every_step_and_writes_a_report(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     done = cli("demo", "hotel")
     assert done.status == 0
@@ -23,7 +23,7 @@ def test_the_demo_runs_every_step_and_leaves_a_page(cli: Cli, tmp_path: Path, mo
     assert len([json.loads(line) for line in Path("callmark-demo/eval.jsonl").read_text().splitlines()]) > 50
 
 
-def test_the_store_s_demo_goes_the_whole_way(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_store_demo_runs_the_whole_workflow(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     done = cli("demo")
     assert done.status == 0
@@ -38,7 +38,7 @@ def test_the_store_s_demo_goes_the_whole_way(cli: Cli, tmp_path: Path, monkeypat
     assert callmark.lint(callmark.load("callmark-demo/data/train.jsonl")).findings == []
 
 
-def test_a_demo_writes_over_nothing_of_yours(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo_does_not_overwrite_existing_data(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "a{b} c"
     (folder / "data").mkdir(parents=True)
     (folder / "data" / "synth.json").write_text("{}")
@@ -50,14 +50,14 @@ def test_a_demo_writes_over_nothing_of_yours(cli: Cli, tmp_path: Path, monkeypat
     assert (folder / "data-2" / "tools.svg").exists()
 
 
-def test_the_demo_says_when_it_cannot_write(cli: Cli, tmp_path: Path) -> None:
+def test_demo_reports_an_unwritable_folder(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     done = cli("demo", "-o", tmp_path / "taken")
     assert done.status == 2
     assert "cannot be written" in done.err
 
 
-def test_one_flaw_of_each_kind_is_planted_in_the_shipped_dataset() -> None:
+def test_hotel_dataset_has_one_planted_flaw_of_each_kind() -> None:
     path = Path(callmark.__file__).parent / "worlds" / "hotel" / "hotel.jsonl"
     report = callmark.lint(callmark.load(path))
     assert set(report.summary.values()) == {1}
@@ -73,7 +73,7 @@ def test_one_flaw_of_each_kind_is_planted_in_the_shipped_dataset() -> None:
     }
 
 
-def test_the_chatbots_demo_ends_in_its_page(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chatbot_demo_writes_a_report(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     done = cli("demo", "chatbot")
     assert done.status == 0

@@ -1,4 +1,4 @@
-"""`callmark export notebook`: where the two notebooks go, what is said of it, and what is said where they cannot be made."""
+"""`callmark export notebook`: where the two notebooks go, what it prints, and what is said where they cannot be made."""
 
 import sys
 from pathlib import Path
@@ -25,40 +25,40 @@ def words(path: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "grades, said, left_out",
+    "grades, expected_text, left_out",
     [
         ([right("a"), right("b")], ["## What went wrong\n\nNothing: every call", "## Wrong arguments\n\nNo argument was"], "Nothing was"),
         ([], ["## Nothing was scored\n\nEvery case is an error, or there is none", "## Errors\n\nNone."], "## What went"),
     ],
     ids=["all right", "no case"],
 )
-def test_a_run_with_nothing_to_show_says_so(cli: Cli, run: Path, grades: list[GradeRecord], said: list[str], left_out: str) -> None:
+def test_run_without_scored_cases_says_so(cli: Cli, run: Path, grades: list[GradeRecord], expected_text: list[str], left_out: str) -> None:
     make_run(run.parent / "other", grades)
-    done = cli("export", "notebook", "runs/other", "-o", "new/notebooks")
-    assert (done.status, done.err) == (0, "")
-    assert done.out == "other → new/notebooks/evaluation.ipynb and new/notebooks/error_analysis.ipynb\n"
+    completed = cli("export", "notebook", "runs/other", "-o", "new/notebooks")
+    assert (completed.status, completed.err) == (0, "")
+    assert completed.out == "other → new/notebooks/evaluation.ipynb and new/notebooks/error_analysis.ipynb\n"
     assert "run = callmark.Run('../../runs/other')" in words("new/notebooks/evaluation.ipynb")
     found = words("new/notebooks/error_analysis.ipynb")
-    assert all(piece in found for piece in said)
+    assert all(piece in found for piece in expected_text)
     assert left_out not in found
     assert sorted(path.name for path in Path("new/notebooks").iterdir()) == ["error_analysis.ipynb", "evaluation.ipynb"]
 
 
 @pytest.mark.parametrize("hidden", [["nbclient"], ["ipykernel", "pandas"], ["vl_convert"]], ids=" ".join)
-def test_what_is_not_installed_is_said_with_what_to_install(
+def test_missing_packages_are_named_with_the_install_command(
     cli: Cli, run: Path, monkeypatch: pytest.MonkeyPatch, hidden: list[str]
 ) -> None:
     for module in hidden:
         monkeypatch.setitem(sys.modules, module, None)
-    done = cli("export", "notebook", "runs/base", "-o", "notebooks")
+    completed = cli("export", "notebook", "runs/base", "-o", "notebooks")
     named = ", ".join(hidden).replace("_", "-")
-    assert (done.status, done.out) == (2, "")
-    assert done.err == f"callmark: notebooks need {named}, not installed here.\npip install 'callmark[notebook]'\n"
+    assert (completed.status, completed.out) == (2, "")
+    assert completed.err == f"callmark: notebooks need {named}, not installed here.\npip install 'callmark[notebook]'\n"
     assert not Path("notebooks").exists()
 
 
 @pytest.mark.parametrize(
-    "arguments, said",
+    "arguments, expected_text",
     [
         (["runs/base"], "callmark: Missing option '-o' / '--out'."),
         (["nowhere", "-o", "new"], "callmark: nowhere is no run: there is no run.json in it.\n"),
@@ -69,23 +69,23 @@ def test_what_is_not_installed_is_said_with_what_to_install(
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_what_cannot_be_exported_is_said_and_nothing_is_written(cli: Cli, run: Path, arguments: list[str], said: str) -> None:
+def test_invalid_exports_are_refused_and_write_nothing(cli: Cli, run: Path, arguments: list[str], expected_text: str) -> None:
     make_run(run.parent / "ungraded", None)
     with make_run(run.parent / "lines", some(1, of=1)).joinpath("grades.jsonl").open("a") as grades:
         grades.write("oh no\n")
     before = sorted(Path().rglob("*"))
-    done = cli("export", "notebook", *arguments)
-    assert (done.status, done.out) == (2, "")
-    assert done.err.startswith(said)
+    completed = cli("export", "notebook", *arguments)
+    assert (completed.status, completed.out) == (2, "")
+    assert completed.err.startswith(expected_text)
     assert sorted(Path().rglob("*")) == before
 
 
-def test_a_cell_that_fails_fails_the_command_and_what_was_there_stays(cli: Cli, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_cell_fails_the_command_and_keeps_existing_files(cli: Cli, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fine, broken = Section("# Fine", {"fine": "1"}), Section("# Broken", {"broken": "int('\x1b')"})
-    monkeypatch.setattr(writing, "NOTEBOOKS", {"evaluation.ipynb": (fine,), "error_analysis.ipynb": (fine, broken)})
+    monkeypatch.setattr(write, "NOTEBOOKS", {"evaluation.ipynb": (fine,), "error_analysis.ipynb": (fine, broken)})
     Path("evaluation.ipynb").write_text("mine")
-    done = cli("export", "notebook", "runs/base", "-o", ".")
-    assert (done.status, done.out) == (2, "")
-    assert "(RuntimeError: error_analysis.ipynb, cell broken: ValueError: invalid literal for int() with base 10: '\\x1b')" in done.err
+    completed = cli("export", "notebook", "runs/base", "-o", ".")
+    assert (completed.status, completed.out) == (2, "")
+    assert "(RuntimeError: error_analysis.ipynb, cell broken: ValueError: invalid literal for int() with base 10: '\\x1b')" in completed.err
     assert Path("evaluation.ipynb").read_text() == "mine"
     assert not Path("error_analysis.ipynb").exists()

@@ -22,7 +22,7 @@ from tests.conftest import Cli
 from tests.graded_runs import METRICS, failed, make_run, right, some, wrong
 
 COLUMNS = [
-    "case", "trial", "conversation", "message", "scenario_type", "group", "error", *METRICS, "expected", "made", "faults", "notes",
+    "case", "trial", "conversation", "message", "scenario_type", "group", "error", *METRICS, "expected", "actual", "faults", "notes",
     "prompt_characters", "seconds", "input_tokens", "output_tokens", "cost",
 ]  # fmt: skip
 
@@ -57,9 +57,9 @@ def read(path: Path | str) -> list[dict[str, str]]:
         return list(csv.DictReader(file, strict=True))
 
 
-def test_a_table_goes_beside_the_run(cli: Cli, run: Path) -> None:
-    done = cli("export", "results", "base", "--to", "csv")
-    assert (done.status, done.out) == (0, "3 rows → base.csv\n")
+def test_default_output_is_beside_the_run(cli: Cli, run: Path) -> None:
+    completed = cli("export", "results", "base", "--to", "csv")
+    assert (completed.status, completed.out) == (0, "3 rows → base.csv\n")
     first, second, third = read("base.csv")
     assert list(first) == COLUMNS
     assert (first["case"], first["call.score"], first["faults"], first["seconds"], first["error"]) == ("c0", "1.0", "", "", "")
@@ -77,19 +77,19 @@ def test_a_table_goes_beside_the_run(cli: Cli, run: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_standard_output_holds_the_table_and_nothing_else(cli: Cli, run: Path, form: str) -> None:
+def test_standard_output_has_the_table_only(cli: Cli, run: Path, form: str) -> None:
     cli("export", "results", "base", "--to", form)
     assert cli("export", "results", "base", "--to", form, "-o", "-").out.encode() == Path(f"base.{form}").read_bytes()
 
 
-def test_jsonl_holds_the_rows_as_they_are(cli: Cli, run: Path) -> None:
+def test_jsonl_has_the_rows_unchanged(cli: Cli, run: Path) -> None:
     cli("export", "results", "base", "--to", "jsonl", "-o", "out/rows.jsonl")
     rows = [json.loads(line) for line in Path("out/rows.jsonl").read_text(encoding="utf-8").splitlines()]
     assert rows == list(Run("base").rows())
     assert all(list(row) == COLUMNS for row in rows)
 
 
-def test_pandas_reads_it_back_as_the_table_that_python_gives(cli: Cli, run: Path) -> None:
+def test_csv_read_by_pandas_equals_to_pandas(cli: Cli, run: Path) -> None:
     table = Run("base").to_pandas()
     assert list(table.columns) == COLUMNS
     cli("export", "results", "base", "--to", "csv")
@@ -123,33 +123,33 @@ def test_pandas_reads_it_back_as_the_table_that_python_gives(cli: Cli, run: Path
     ],
     ids=ascii,
 )
-def test_a_text_is_a_text_in_every_spreadsheet(cli: Cli, run: Path, text: str, cell: str) -> None:
+def test_text_that_looks_like_a_formula_is_escaped(cli: Cli, run: Path, text: str, cell: str) -> None:
     odd = GradeRecord(text, metrics={"call.score": 1.0, "call.pass": 1.0}, expected=(text,), actual=(text,), conversation=text, group=text)
     make_run(run.parent / "odd", [odd, GradeRecord(text, trial=1, error=text)])
     cli("export", "results", "odd", "--to", "csv")
     first, second = read("odd.csv")
-    assert {first[name] for name in ("case", "expected", "made", "conversation", "group")} == {cell}
+    assert {first[name] for name in ("case", "expected", "actual", "conversation", "group")} == {cell}
     assert second["error"] == cell
     assert first["call.score"] == "1.0"
     cli("export", "results", "odd", "--to", "jsonl")
     assert json.loads(Path("odd.jsonl").read_bytes().splitlines()[0])["case"] == text
 
 
-def test_a_number_stays_a_number_and_a_column_is_no_formula(run: Path) -> None:
+def test_numbers_and_column_names_are_not_escaped(run: Path) -> None:
     metrics = ("=my.debt", "my.points")
     make_run(run.parent / "own", [GradeRecord("c", metrics={"=my.debt": -0.5, "my.points": 1e-7})], metrics=metrics)
     header, row = csv.reader(io.StringIO("".join(line.decode() + "\n" for line in csv_lines(Run("own"))), newline=""))
     assert (header[7:9], row[7:9]) == (["'=my.debt", "my.points"], ["-0.5", "1e-07"])
 
 
-def test_lines_end_as_the_standard_says(cli: Cli, run: Path) -> None:
+def test_csv_lines_end_with_crlf(cli: Cli, run: Path) -> None:
     cli("export", "results", "base", "--to", "csv")
     written = Path("base.csv").read_bytes()
     assert written.count(b"\r\n") == written.count(b"\n") == 4
     assert written.endswith(b"\r\n")
 
 
-def test_a_run_of_no_case_is_a_table_of_no_row(cli: Cli, run: Path) -> None:
+def test_run_without_cases_gives_an_empty_table(cli: Cli, run: Path) -> None:
     make_run(run.parent / "empty", [])
     assert cli("export", "results", "empty", "--to", "csv").out == "0 rows → empty.csv\n"
     assert Path("empty.csv").read_text(encoding="utf-8").strip().split(",") == COLUMNS
@@ -157,7 +157,7 @@ def test_a_run_of_no_case_is_a_table_of_no_row(cli: Cli, run: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_memory_does_not_grow_with_the_rows(cli: Cli, run: Path, form: str) -> None:
+def test_memory_does_not_grow_with_rows(cli: Cli, run: Path, form: str) -> None:
     peaks = []
     for count in (500, 4_000):
         make_run(run.parent / f"of{count}", (wrong(f"case {number} " + "x" * 200) for number in range(count)))
@@ -170,7 +170,7 @@ def test_memory_does_not_grow_with_the_rows(cli: Cli, run: Path, form: str) -> N
 
 
 @pytest.mark.parametrize(
-    "arguments, said",
+    "arguments, expected_text",
     [
         (["base"], "callmark: Missing option '--to'."),
         (["base", "--to", "xlsx"], "callmark: Invalid value for '--to': 'xlsx' is not one of 'csv', 'parquet', 'jsonl'.\n"),
@@ -186,14 +186,14 @@ def test_memory_does_not_grow_with_the_rows(cli: Cli, run: Path, form: str) -> N
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_what_cannot_be_exported_is_said_and_nothing_is_written(cli: Cli, run: Path, arguments: list[str], said: str) -> None:
+def test_invalid_exports_are_refused_and_write_nothing(cli: Cli, run: Path, arguments: list[str], expected_text: str) -> None:
     make_run(run.parent / "ungraded", None)
     with make_run(run.parent / "lines", some(1, of=1)).joinpath("grades.jsonl").open("a") as grades:
         grades.write("oh no\n")
     before = sorted(run.parent.rglob("*"))
-    done = cli("export", "results", *arguments)
-    assert (done.status, done.out) == (2, "")
-    assert done.err.startswith(said)
+    completed = cli("export", "results", *arguments)
+    assert (completed.status, completed.out) == (2, "")
+    assert completed.err.startswith(expected_text)
     assert sorted(run.parent.rglob("*")) == before
 
 
@@ -202,11 +202,11 @@ def without(monkeypatch: pytest.MonkeyPatch, *libraries: str) -> None:
         monkeypatch.setitem(sys.modules, library, None)
 
 
-def test_what_is_not_installed_is_said_with_what_to_install(cli: Cli, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packages_are_named_with_the_install_command(cli: Cli, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     without(monkeypatch, "pandas", "polars", "pyarrow", "pyarrow.parquet")
-    done = cli("export", "results", "base", "--to", "parquet")
-    assert done.status == 2
-    assert done.err == (
+    completed = cli("export", "results", "base", "--to", "parquet")
+    assert completed.status == 2
+    assert completed.err == (
         "callmark: Parquet needs pyarrow or polars, and neither is installed.\npip install pyarrow; or --to csv, --to jsonl.\n"
     )
     for library, table in (("pandas", Run("base").to_pandas), ("polars", Run("base").to_polars)):
@@ -221,19 +221,19 @@ def needs(*libraries: str) -> pytest.MarkDecorator:
 
 
 @needs("polars")
-def test_polars_has_the_table_too(run: Path) -> None:
+def test_polars_table_equals_the_pandas_table(run: Path) -> None:
     assert Run("base").to_polars().to_dicts() == list(Run("base").rows())
 
 
 @pytest.mark.parametrize("library", [pytest.param("pyarrow", marks=needs("pyarrow")), pytest.param("polars", marks=needs("polars"))])
-def test_parquet_holds_the_rows_with_their_types(cli: Cli, run: Path, monkeypatch: pytest.MonkeyPatch, library: str) -> None:
+def test_parquet_has_typed_columns(cli: Cli, run: Path, monkeypatch: pytest.MonkeyPatch, library: str) -> None:
     if library == "polars":
         without(monkeypatch, "pyarrow", "pyarrow.parquet")
     for name in ("base", "empty"):
         if name == "empty":
             make_run(run.parent / name, [])
-        done = cli("export", "results", name, "--to", "parquet")
-        assert (done.status, done.out) == (0, f"{len(list(Run(name).rows()))} rows → {name}.parquet\n")
+        completed = cli("export", "results", name, "--to", "parquet")
+        assert (completed.status, completed.out) == (0, f"{len(list(Run(name).rows()))} rows → {name}.parquet\n")
         assert sorted(path.name for path in run.parent.glob("*.parquet*")) == sorted({"base.parquet", f"{name}.parquet"})
         found = reading(library, f"{name}.parquet")
         assert found[0] == list(Run(name).rows())

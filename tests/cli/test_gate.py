@@ -20,7 +20,7 @@ SCHEMA = xmlschema.XMLSchema(Path(__file__).parents[1] / "junit.xsd")
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a run of forty cases, 36 right, and a baseline with 38."""
     monkeypatch.chdir(tmp_path)
     make_run(tmp_path / "base", some(38))
@@ -28,10 +28,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_every_condition_has_a_line_with_both_numbers(cli: Cli, here: Path) -> None:
-    done = cli("gate", "tuned", "--min", "call.score=.8", "--baseline", "base", "--max-drop", "call.pass=.01", "--max-errors", "0")
-    assert (done.status, done.err) == (1, "")
-    assert done.out == (
+def test_each_threshold_prints_both_numbers(cli: Cli, workdir: Path) -> None:
+    completed = cli("gate", "tuned", "--min", "call.score=.8", "--baseline", "base", "--max-drop", "call.pass=.01", "--max-errors", "0")
+    assert (completed.status, completed.err) == (1, "")
+    assert completed.out == (
         "✓ call.score   .9 ≥ .8\n"
         "✗ call.pass    .9, was .95: lower by .05, at most .01\n"
         "✓ errors       0, at most 0\n"
@@ -51,38 +51,38 @@ def test_every_condition_has_a_line_with_both_numbers(cli: Cli, here: Path) -> N
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_the_exit_status_says_whether_all_are_met(cli: Cli, here: Path, conditions: list[str], status: int) -> None:
+def test_exit_status_says_whether_all_thresholds_are_met(cli: Cli, workdir: Path, conditions: list[str], status: int) -> None:
     assert cli("gate", "tuned", *conditions).status == status
 
 
-def test_for_machines_there_is_every_verdict(cli: Cli, here: Path) -> None:
-    done = cli("gate", "tuned", "--min", "call.score=0.95", "--max-errors", "3", "--json")
-    assert done.status == 1
-    assert json.loads(done.out) == {
+def test_json_has_every_verdict(cli: Cli, workdir: Path) -> None:
+    completed = cli("gate", "tuned", "--min", "call.score=0.95", "--max-errors", "3", "--json")
+    assert completed.status == 1
+    assert json.loads(completed.out) == {
         "run": "tuned",
-        "met": False,
+        "passed": False,
         "conditions": [
-            {"condition": "min", "name": "call.score", "met": False, "said": ".9 < .95"},
-            {"condition": "max_errors", "name": "errors", "met": True, "said": "0, at most 3"},
+            {"condition": "min", "name": "call.score", "met": False, "text": ".9 < .95"},
+            {"condition": "max_errors", "name": "errors", "met": True, "text": "0, at most 3"},
         ],
     }
-    assert json.loads(cli("gate", "tuned", "--max-errors", "3", "--json").out)["met"] is True
+    assert json.loads(cli("gate", "tuned", "--max-errors", "3", "--json").out)["passed"] is True
 
 
-def test_the_metrics_of_a_run_are_listed(cli: Cli, here: Path) -> None:
-    done = cli("gate", "tuned", "--list")
-    assert (done.status, done.out) == (0, "call.score\ncall.pass\n")
+def test_list_prints_the_metrics_of_a_run(cli: Cli, workdir: Path) -> None:
+    completed = cli("gate", "tuned", "--list")
+    assert (completed.status, completed.out) == (0, "call.score\ncall.pass\n")
 
 
-def test_verdicts_go_into_files_whether_met_or_not(cli: Cli, here: Path) -> None:
+def test_verdict_files_are_written_whether_met_or_not(cli: Cli, workdir: Path) -> None:
     for bound, mark in (("0.5", "✅"), ("0.95", "❌")):
-        done = cli("gate", "tuned", "--min", f"call.score={bound}", "--junit", "out/gate.xml", "--summary", f"out/{bound}.md")
-        assert done.status == int(mark == "❌")
+        completed = cli("gate", "tuned", "--min", f"call.score={bound}", "--junit", "out/gate.xml", "--summary", f"out/{bound}.md")
+        assert completed.status == int(mark == "❌")
         SCHEMA.validate("out/gate.xml")
         assert Path(f"out/{bound}.md").read_text(encoding="utf-8").startswith(f"### {mark} callmark gate: tuned\n")
 
 
-def test_a_summary_is_added_to_what_is_in_its_file(cli: Cli, here: Path) -> None:
+def test_summary_is_appended_to_its_file(cli: Cli, workdir: Path) -> None:
     """As in a CI, where every step writes to the same one; JUnit XML is one document, and replaced."""
     Path("all.md").write_text("# Build", encoding="utf-8")
     for number in (1, 2):
@@ -98,43 +98,43 @@ def test_a_summary_is_added_to_what_is_in_its_file(cli: Cli, here: Path) -> None
     assert rest.endswith("| .9 ≥ .2 |\n| ✓ | errors | 0, at most 0 |\n")
 
 
-def test_a_summary_may_go_to_standard_output(cli: Cli, here: Path) -> None:
-    done = cli("gate", "tuned", "--max-errors", "0", "--summary", "-")
-    assert done.out.startswith("### ✅ callmark gate: tuned\n")
-    assert done.out.endswith("\n✓ errors   0, at most 0\n")
+def test_summary_is_written_to_standard_output(cli: Cli, workdir: Path) -> None:
+    completed = cli("gate", "tuned", "--max-errors", "0", "--summary", "-")
+    assert completed.out.startswith("### ✅ callmark gate: tuned\n")
+    assert completed.out.endswith("\n✓ errors   0, at most 0\n")
 
 
 def leave_unfinished(folder: Path, status: Status, **more: Any) -> None:
     run = RunFolder(folder)
-    asked = ModelRunInfo("m", ModelSettings(), questions=75, answers=40, **more)
-    run.write(structs.replace(run.read(), status=status, asked=asked))
+    model_run = ModelRunInfo("m", ModelSettings(), requests=75, predictions=40, **more)
+    run.write(structs.replace(run.read(), status=status, model_run=model_run))
 
 
 @pytest.mark.parametrize(
-    "status, reason, said",
+    "status, reason, expected_text",
     [
         ("stopped", "--max-cost 0.1 was reached", "stopped (--max-cost 0.1 was reached) with 40 of 75 answers"),
         ("interrupted", "", "interrupted with 40 of 75 answers"),
         ("running", "", "still running, or killed"),
     ],
 )
-def test_a_run_that_is_not_finished_never_passes(cli: Cli, here: Path, status: Status, reason: str, said: str) -> None:
-    leave_unfinished(here / "tuned", status, stopped=reason)
-    done = cli("gate", "tuned", "--min", "call.score=.5", "--junit", "gate.xml")
-    assert (done.status, done.err) == (1, "")
-    assert done.out == f"✗ run          {said}: callmark run tuned --resume goes on\n✓ call.score   .9 ≥ .5\n"
+def test_unfinished_run_never_passes(cli: Cli, workdir: Path, status: Status, reason: str, expected_text: str) -> None:
+    leave_unfinished(workdir / "tuned", status, stop_reason=reason)
+    completed = cli("gate", "tuned", "--min", "call.score=.5", "--junit", "gate.xml")
+    assert (completed.status, completed.err) == (1, "")
+    assert completed.out == f"✗ run          {expected_text}: callmark run tuned --resume goes on\n✓ call.score   .9 ≥ .5\n"
     SCHEMA.validate("gate.xml")
 
 
-def test_a_baseline_that_is_not_finished_is_told_of(cli: Cli, here: Path) -> None:
-    leave_unfinished(here / "base", "interrupted")
-    done = cli("gate", "tuned", "--baseline", "base", "--max-drop", "call.score=.1")
-    said = "callmark: the baseline is not finished: interrupted with 40 of 75 answers: callmark run base --resume goes on.\n"
-    assert (done.status, done.err) == (0, said)
+def test_unfinished_baseline_gives_a_warning(cli: Cli, workdir: Path) -> None:
+    leave_unfinished(workdir / "base", "interrupted")
+    completed = cli("gate", "tuned", "--baseline", "base", "--max-drop", "call.score=.1")
+    expected_text = "callmark: the baseline is not finished: interrupted with 40 of 75 answers: callmark run base --resume goes on.\n"
+    assert (completed.status, completed.err) == (0, expected_text)
 
 
-def test_a_hostile_name_stays_a_name(cli: Cli, here: Path) -> None:
-    make_run(here / "evil", some(36), name='"><script>\x1b[2J\n|x|')
+def test_hostile_names_are_escaped_in_every_output(cli: Cli, workdir: Path) -> None:
+    make_run(workdir / "evil", some(36), name='"><script>\x1b[2J\n|x|')
     assert cli("gate", "evil", "--max-errors", "0", "--junit", "gate.xml", "--summary", "gate.md").status == 0
     SCHEMA.validate("gate.xml")
     heading = Path("gate.md").read_text(encoding="utf-8").splitlines()[0]
@@ -142,7 +142,7 @@ def test_a_hostile_name_stays_a_name(cli: Cli, here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "conditions, said",
+    "conditions, expected_text",
     [
         (["--min", "call.score=0"], "✗ call.score     not measured, at least 0 was expected\n"),
         (["--max-errors", "9"], "✓ errors         2, at most 9\n"),
@@ -150,24 +150,24 @@ def test_a_hostile_name_stays_a_name(cli: Cli, here: Path) -> None:
     ],
     ids=lambda value: value[-2] if isinstance(value, list) else "",
 )
-def test_a_run_with_no_scored_case_never_passes(cli: Cli, here: Path, conditions: list[str], said: str) -> None:
-    make_run(here / "errors", [failed("c0"), failed("c1")])
-    done = cli("gate", "errors", *conditions)
-    assert (done.status, done.err) == (1, "")
-    assert done.out == f"✗ scored cases   none: there is nothing to judge by\n{said}"
+def test_run_without_scored_cases_never_passes(cli: Cli, workdir: Path, conditions: list[str], expected_text: str) -> None:
+    make_run(workdir / "errors", [failed("c0"), failed("c1")])
+    completed = cli("gate", "errors", *conditions)
+    assert (completed.status, completed.err) == (1, "")
+    assert completed.out == f"✗ scored cases   none: there is nothing to judge by\n{expected_text}"
 
 
-def test_a_run_graded_by_other_settings_than_its_baseline_is_told_of(cli: Cli, here: Path) -> None:
-    make_run(here / "strict", some(36), settings=GradingSettings(evaluators=("call",), threshold=0.5))
-    done = cli("gate", "strict", "--baseline", "base", "--max-drop", "call.score=0.1")
-    assert (done.status, done.err) == (0, "callmark: strict and base were graded by other settings: threshold.\n")
+def test_baseline_graded_with_other_settings_gives_a_warning(cli: Cli, workdir: Path) -> None:
+    make_run(workdir / "strict", some(36), settings=GradingSettings(evaluators=("call",), options={"call": {"threshold": 0.5}}))
+    completed = cli("gate", "strict", "--baseline", "base", "--max-drop", "call.score=0.1")
+    assert (completed.status, completed.err) == (0, "callmark: strict and base were graded by other settings: call.threshold.\n")
 
 
 DROP = ["--max-drop", "call.score=0.1"]
 
 
 @pytest.mark.parametrize(
-    "arguments, said",
+    "arguments, expected_text",
     [
         (["tuned"], "callmark: the gate has no condition: it would let everything through.\nGive one: --min call.score=0.9\n"),
         (
@@ -219,24 +219,24 @@ DROP = ["--max-drop", "call.score=0.1"]
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_what_cannot_be_judged_is_said(cli: Cli, here: Path, arguments: list[str], said: str) -> None:
-    make_run(here / "ungraded", None)
-    with make_run(here / "lines", [right("c0")]).joinpath("grades.jsonl").open("a") as grades:
+def test_invalid_thresholds_are_refused(cli: Cli, workdir: Path, arguments: list[str], expected_text: str) -> None:
+    make_run(workdir / "ungraded", None)
+    with make_run(workdir / "lines", [right("c0")]).joinpath("grades.jsonl").open("a") as grades:
         grades.write("oh no\n")
-    make_run(here / "metrics", some(1), metrics=("call.score",))
-    make_run(here / "errors", [failed("c0")])
-    make_run(here / "other", some(1), digest="two")
-    done = cli("gate", *arguments)
-    assert (done.status, done.out) == (2, "")
-    assert done.err.startswith(said)
+    make_run(workdir / "metrics", some(1), metrics=("call.score",))
+    make_run(workdir / "errors", [failed("c0")])
+    make_run(workdir / "other", some(1), digest="two")
+    completed = cli("gate", *arguments)
+    assert (completed.status, completed.out) == (2, "")
+    assert completed.err.startswith(expected_text)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="whoever may write everywhere is refused nowhere")
-def test_a_folder_that_cannot_be_written_to(cli: Cli, here: Path) -> None:
-    here.joinpath("closed").mkdir(mode=0o500)
+def test_unwritable_summary_folder_is_reported(cli: Cli, workdir: Path) -> None:
+    workdir.joinpath("closed").mkdir(mode=0o500)
     for option in ("--junit", "--summary"):
-        done = cli("gate", "tuned", "--max-errors", "0", option, "closed/x.xml")
-        assert (done.status, done.err) == (2, "callmark: closed/x.xml cannot be written: Permission denied.\n")
+        completed = cli("gate", "tuned", "--max-errors", "0", option, "closed/x.xml")
+        assert (completed.status, completed.err) == (2, "callmark: closed/x.xml cannot be written: Permission denied.\n")
 
 
 @pytest.mark.parametrize(
@@ -251,20 +251,20 @@ def test_a_folder_that_cannot_be_written_to(cli: Cli, here: Path) -> None:
         ('[gate]\nbaseline = "base"\nsignificant = true\nmax_errors = 0', 0),
     ],
 )
-def test_conditions_may_stand_in_a_file(cli: Cli, here: Path, table: str, status: int) -> None:
+def test_thresholds_are_read_from_callmark_toml(cli: Cli, workdir: Path, table: str, status: int) -> None:
     Path("callmark.toml").write_text(table, encoding="utf-8")
-    done = cli("gate", "tuned")
-    assert (done.status, done.err) == (status, "")
+    completed = cli("gate", "tuned")
+    assert (completed.status, completed.err) == (status, "")
 
 
-def test_the_command_line_wins_over_the_file(cli: Cli, here: Path) -> None:
+def test_command_line_overrides_the_file(cli: Cli, workdir: Path) -> None:
     Path("strict.toml").write_text('[gate]\nmin = { "call.score" = 0.99, "call.pass" = 0.5 }\nmax_errors = 0', encoding="utf-8")
-    done = cli("gate", "tuned", "--config", "strict.toml", "--min", "call.score=0.9", "--max-errors", "5")
-    assert (done.status, done.out) == (0, "✓ call.score   .9 ≥ .9\n✓ call.pass    .9 ≥ .5\n✓ errors       0, at most 5\n")
+    completed = cli("gate", "tuned", "--config", "strict.toml", "--min", "call.score=0.9", "--max-errors", "5")
+    assert (completed.status, completed.out) == (0, "✓ call.score   .9 ≥ .9\n✓ call.pass    .9 ≥ .5\n✓ errors       0, at most 5\n")
 
 
 @pytest.mark.parametrize(
-    "text, said",
+    "text, expected_text",
     [
         ("gate = 5", "callmark.toml: gate is 5, a table was expected.\n[gate] begins it.\n"),
         (
@@ -281,8 +281,8 @@ def test_the_command_line_wins_over_the_file(cli: Cli, here: Path) -> None:
         ("[gate]\nmax_errors = -1", "--max-errors is -1, 0 or more was expected.\n"),
     ],
 )
-def test_what_is_wrong_with_the_file_is_said(cli: Cli, here: Path, text: str, said: str) -> None:
+def test_invalid_gate_tables_are_refused(cli: Cli, workdir: Path, text: str, expected_text: str) -> None:
     Path("callmark.toml").write_text(text, encoding="utf-8")
-    done = cli("gate", "tuned")
-    assert (done.status, done.out) == (2, "")
-    assert done.err.startswith(f"callmark: {said}")
+    completed = cli("gate", "tuned")
+    assert (completed.status, completed.out) == (2, "")
+    assert completed.err.startswith(f"callmark: {expected_text}")

@@ -20,62 +20,65 @@ import pytest
 
 from callmark.analysis.summary import Tally
 from callmark.errors import BadInput
-from callmark.runs.grading_job import _received
+from callmark.runs.grading_job import _receive
 from tests.conftest import Cli, Result
 from tests.rows import WEATHER, assistant, call, result, row, user, write_rows
 
 RUN_FILES = ["grades.jsonl", "predictions.jsonl", "run.json", "summary.json"]
 RESULT_FILES = ["evaluation_metrics.json", "evaluation_results.json"]  # of scenarios
 TAGGED = '<tool_call>{{"name": "{}", "arguments": {{"a": 1}}}}</tool_call>'
-TALK = row(user("1 and 2"), assistant(call("f", {"a": 1})), result("2"), assistant(call("f", {"a": 2})), id="talk")
+CONVERSATION = row(user("1 and 2"), assistant(call("f", {"a": 1})), result("2"), assistant(call("f", {"a": 2})), id="talk")
 SCENARIO = {
     "id": "s1",
     "scenarioType": "ticket",
     "instructions": "open a ticket",
     "expected_function_calls": [{"functionName": "Crm-Create", "arguments": {"title": "TKT-*"}}],
 }
-SUITES = '''
+EVALUATORS = '''
+from callmark import Metric, Result
+
+
 class Count:
-    """How many calls there were."""
+    """The number of calls."""
 
     name = "count"
-    metrics = ("calls", "zero")
+    metrics = (Metric("calls", "calls", kind="count", bounds=None), Metric("zero", "zero"))
 
-    def __call__(self, attempt):
-        return {"calls": len(attempt.actual), "zero": 0.0}
+    def evaluate(self, attempt):
+        return Result({"calls": len(attempt.actual), "zero": 0.0})
 
 
 class Turns(Count):
-    """Says its metrics in another order where nothing was called."""
+    """Returns its metrics in another order where no call was made."""
 
-    def __call__(self, attempt):
-        return {"calls": 1.0, "zero": 0.0} if attempt.actual else {"zero": 0.0, "calls": 1.0}
+    def evaluate(self, attempt):
+        return Result({"calls": 1.0, "zero": 0.0} if attempt.actual else {"zero": 0.0, "calls": 1.0})
 
 
 class Prints(Count):
-    def __call__(self, attempt):
+    def evaluate(self, attempt):
         print("look at me")
-        return {"calls": 1.0, "zero": 0.0}
+        return Result({"calls": 1.0, "zero": 0.0})
 
 
 class Leaves(Count):
-    def __call__(self, attempt):
+    def evaluate(self, attempt):
         raise SystemExit("bye")
 
 
 class Huge(Count):
-    def __call__(self, attempt):
-        return {"calls": 10**400, "zero": 0.0}
+    def evaluate(self, attempt):
+        return Result({"calls": 10**400, "zero": 0.0})
 
 
 class Fails(Count):
-    def __call__(self, attempt):
-        return {"calls": 1 / 0}
+    def evaluate(self, attempt):
+        return Result({"calls": 1 / 0})
 '''
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of one's own to work in, from which nothing stays imported."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -126,14 +129,14 @@ def contents(folder: str) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in sorted(Path(folder).iterdir())}
 
 
-def refused(done: Result, *sentences: str) -> None:
+def refused(completed: Result, *sentences: str) -> None:
     """Exit 2, these sentences, no traceback, and no run."""
-    assert done.status == 2, done.out + done.err
-    assert done.err.startswith("callmark: ") or "callmark: " in done.err
-    assert "Traceback" not in done.err
-    assert "went wrong inside" not in done.err
+    assert completed.status == 2, completed.out + completed.err
+    assert completed.err.startswith("callmark: ") or "callmark: " in completed.err
+    assert "Traceback" not in completed.err
+    assert "went wrong inside" not in completed.err
     for sentence in sentences:
-        assert sentence in done.err
+        assert sentence in completed.err
 
 
 def no_run_left() -> None:
@@ -146,7 +149,7 @@ def outside(*arguments: str, timeout: float = 60, **options: Any) -> subprocess.
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout, **options)
 
 
-def test_what_people_see(cli: Cli) -> None:
+def test_terminal_output_of_a_run(cli: Cli) -> None:
     write_rows(Path("eval.jsonl"), *[case(f"q{index}") for index in range(5)])
     write_rows(
         Path("base.jsonl"),
@@ -156,31 +159,31 @@ def test_what_people_see(cli: Cli) -> None:
         answer("q3"),
         answer("q4", call("f")),
     )
-    done = cli("grade", "eval.jsonl", "-p", "base.jsonl", "--name", "base")
-    assert (done.status, done.err) == (0, "")
-    assert done.out.startswith("base.jsonl · 5 decision points · scored 5\n")
-    headline = next(line for line in done.out.splitlines() if "call.score" in line)
+    completed = cli("grade", "eval.jsonl", "-p", "base.jsonl", "--name", "base")
+    assert (completed.status, completed.err) == (0, "")
+    assert completed.out.startswith("base.jsonl · 5 decision points · scored 5\n")
+    headline = next(line for line in completed.out.splitlines() if "call.score" in line)
     assert headline.split()[:2] == ["call.score", ".400"]
     assert "right tool and arguments in 1, right tool only in 2" in headline
     for evaluator in ("call      pass .200", "schema    tool selection .600", "process   precision .600   recall .600"):
-        assert f"  {evaluator}" in done.out
-    wrong = done.out[done.out.index("what went wrong") : done.out.index("weakest tools")]
+        assert f"  {evaluator}" in completed.out
+    wrong = completed.out[completed.out.index("what went wrong") : completed.out.index("weakest tools")]
     assert {" ".join(line.split()) for line in wrong.splitlines()[1:] if line.strip()} == {
         "missing argument 1 f.a (1×)",
         "no call 1 f (1×)",
         "wrong tool 1 f → g (1×)",
         "wrong value 1 a (1×: 1 hallucinated)",
     }
-    assert done.out[done.out.index("weakest tools") :].split("\n")[1].split()[:3] == ["f", "5", ".400"]
-    assert done.out.endswith("runs/base  ·  callmark report runs/base  ·  callmark view\n")
+    assert completed.out[completed.out.index("weakest tools") :].split("\n")[1].split()[:3] == ["f", "5", ".400"]
+    assert completed.out.endswith("runs/base  ·  callmark report runs/base  ·  callmark view\n")
 
 
-def test_a_run_in_which_all_is_right(cli: Cli) -> None:
+def test_run_without_faults(cli: Cli) -> None:
     write_rows(Path("all.jsonl"), answer("q1", RIGHT), answer("q2", RIGHT))
-    done = cli("grade", two_cases(), "-p", "all.jsonl")
-    assert done.status == 0
-    assert "nothing went wrong" in done.out
-    assert "weakest tools" not in done.out
+    completed = cli("grade", two_cases(), "-p", "all.jsonl")
+    assert completed.status == 0
+    assert "nothing went wrong" in completed.out
+    assert "weakest tools" not in completed.out
 
 
 def message(name: str) -> dict[str, Any]:
@@ -224,14 +227,14 @@ IN_ORDER: dict[str, Callable[[int, str], Any]] = {
 @pytest.mark.parametrize("shape", BY_ID)
 def test_predictions_of_every_shape_are_matched_by_id(cli: Cli, shape: str) -> None:
     write_rows(Path("p.jsonl"), BY_ID[shape]("q2", "g"), BY_ID[shape]("q1", "f"))
-    done = cli("grade", two_cases(), "-p", "p.jsonl", "--name", "p")
-    assert done.status == 0
+    completed = cli("grade", two_cases(), "-p", "p.jsonl", "--name", "p")
+    assert completed.status == 0
     assert scores("runs/p") == {"q1": 1.0, "q2": 0.0}
-    assert ("2 answers read out of raw text" in done.out) is (shape == "raw text")
+    assert ("2 answers read out of raw text" in completed.out) is (shape == "raw text")
 
 
 @pytest.mark.parametrize("shape", IN_ORDER)
-def test_predictions_without_an_id_are_taken_in_order(cli: Cli, shape: str) -> None:
+def test_predictions_without_ids_are_matched_in_order(cli: Cli, shape: str) -> None:
     rows = [IN_ORDER[shape](0, "f"), IN_ORDER[shape](1, "g")]
     rows = rows[::-1] if shape.startswith("places") else rows
     write_rows(Path("p.jsonl"), *[json.dumps(row) for row in rows])
@@ -240,49 +243,49 @@ def test_predictions_without_an_id_are_taken_in_order(cli: Cli, shape: str) -> N
     assert [line["case"] for line in lines("runs/p/predictions.jsonl")] == ["q1", "q2"]
 
 
-def test_a_file_in_which_only_some_rows_have_an_id_is_refused(cli: Cli) -> None:
+def test_file_with_some_ids_missing_is_refused(cli: Cli) -> None:
     write_rows(Path("p.jsonl"), answer("q1", RIGHT), {"tool_calls": [RIGHT]})
-    done = cli("grade", two_cases(), "-p", "p.jsonl")
-    refused(done, "p.jsonl, line 2: the row does not say which case it is for, those before it do.", "Either every row has the id")
+    completed = cli("grade", two_cases(), "-p", "p.jsonl")
+    refused(completed, "p.jsonl, line 2: the row does not say which case it is for, those before it do.", "Either every row has the id")
     no_run_left()
 
 
-def test_parse_names_how_calls_are_written(cli: Cli) -> None:
+def test_parse_selects_the_text_format(cli: Cli) -> None:
     write_rows(Path("p.jsonl"), {"id": "q1", "text": '[f(a=1)]{"name": "g"}'}, {"id": "q2", "tool_calls": [], "content": "[f(a=1)]"})
     cli("grade", two_cases(), "-p", "p.jsonl", "--name", "as-it-comes")
     assert scores("runs/as-it-comes")["q2"] == 0  # the structure says that nothing was called
-    done = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "parsed", "--parse", "pythonic")
+    completed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "parsed", "--parse", "pythonic")
     assert scores("runs/parsed")["q2"] == 1
-    assert "2 answers read out of raw text" in done.out
+    assert "2 answers read out of raw text" in completed.out
     refused(cli("grade", "eval.jsonl", "-p", "p.jsonl", "--parse", "xml"), "'xml' is not one of 'auto', 'hermes'")
 
 
-def test_errors_and_missing_predictions_are_in_no_mean(cli: Cli) -> None:
+def test_errors_and_missing_predictions_are_excluded_from_means(cli: Cli) -> None:
     write_rows(Path("eval.jsonl"), *[case(name) for name in ("q1", "q2", "q3", "q4")])
     batch = {"custom_id": "q4", "response": {"status_code": 500, "body": {"error": {"message": "overloaded"}}}, "error": None}
     write_rows(Path("p.jsonl"), answer("q1", RIGHT), {"id": "q2", "error": "time-out"}, batch)
-    done = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "p")
-    assert done.status == 3
-    assert "4 decision points · scored 1 of 4, 3 errors" in done.out
-    assert "3 errors, in no number above" in done.out
+    completed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "p")
+    assert completed.status == 3
+    assert "4 decision points · scored 1 of 4, 3 errors" in completed.out
+    assert "3 errors, in no number above" in completed.out
     for text in ("1×  time-out", "1×  no prediction", "1×  HTTP 500: overloaded"):
-        assert text in done.out
+        assert text in completed.out
     assert scores("runs/p") == {"q1": 1.0, "q2": None, "q3": None, "q4": None}
-    told = json.loads(cli("grade", "runs/p", "--json").out)["summary"]
-    assert (told["cases"], told["scored"], told["errors"]) == (4, 1, 3)
-    assert told["metrics"]["call.score"] == {"n": 1, "mean": 1.0, "low": None, "high": None}
+    payload = json.loads(cli("grade", "runs/p", "--json").out)["summary"]
+    assert (payload["cases"], payload["scored"], payload["errors"]) == (4, 1, 3)
+    assert payload["metrics"]["call.score"] == {"n": 1, "mean": 1.0, "low": None, "high": None}
 
 
-def test_a_run_of_nothing_but_errors(cli: Cli) -> None:
+def test_run_with_errors_only(cli: Cli) -> None:
     write_rows(Path("p.jsonl"), {"id": "q1", "error": "refused"}, {"id": "q2", "error": "refused"})
-    done = cli("grade", two_cases(), "-p", "p.jsonl", "--name", "p")
-    assert done.status == 3
-    assert "nothing was scored: every case is an error" in done.out
-    assert "2×  refused" in done.out
+    completed = cli("grade", two_cases(), "-p", "p.jsonl", "--name", "p")
+    assert completed.status == 3
+    assert "nothing was scored: every case is an error" in completed.out
+    assert "2×  refused" in completed.out
     assert json.loads(cli("grade", "runs/p", "--json").out)["summary"]["metrics"] == {}
 
 
-def test_what_is_left_over_is_said_with_counts(cli: Cli) -> None:
+def test_unmatched_predictions_are_counted(cli: Cli) -> None:
     write_rows(
         Path("p.jsonl"),
         answer("zebra", RIGHT),
@@ -292,31 +295,31 @@ def test_what_is_left_over_is_said_with_counts(cli: Cli) -> None:
         answer("q2", WRONG),
         answer("yak", RIGHT),
     )
-    done = cli("grade", two_cases(), "-p", "p.jsonl", "--name", "p")
-    assert done.status == 0
-    assert "2 predictions for no case, the first for zebra\n" in done.out
-    assert "2 predictions for a case that had one already: the first counts, or the first that is no error\n" in done.out
+    completed = cli("grade", two_cases(), "-p", "p.jsonl", "--name", "p")
+    assert completed.status == 0
+    assert "2 predictions for no case, the first for zebra\n" in completed.out
+    assert "2 predictions for a case that had one already: the first counts, or the first that is no error\n" in completed.out
     assert scores("runs/p") == {"q1": 1.0, "q2": 0.0}
     info = json.loads(Path("runs/p/run.json").read_text())["predictions"]
     assert info == {"name": "p.jsonl", "rows": 6, "unmatched": 2, "repeated": 2, "first_unmatched": "zebra"}
     assert [line["case"] for line in lines("runs/p/predictions.jsonl")] == ["q1", "q2"]
 
 
-def test_predictions_for_other_cases_altogether_are_refused(cli: Cli) -> None:
+def test_predictions_that_match_no_case_are_refused(cli: Cli) -> None:
     write_rows(Path("p.jsonl"), answer("zebra", RIGHT), answer("yak", RIGHT))
-    done = cli("grade", two_cases(), "-p", "p.jsonl")
-    refused(done, "not one prediction of p.jsonl is for a case: its first is for 'zebra', the first case is 'q1'.", "matched by id")
+    completed = cli("grade", two_cases(), "-p", "p.jsonl")
+    refused(completed, "not one prediction of p.jsonl is for a case: its first is for 'zebra', the first case is 'q1'.", "matched by id")
     no_run_left()
 
 
-def test_two_cases_of_one_id_are_refused(cli: Cli) -> None:
+def test_repeated_case_ids_are_refused(cli: Cli) -> None:
     write_rows(Path("eval.jsonl"), case("q1"), case("q2"), case("q1"))
-    done = cli("grade", "eval.jsonl", "-p", half_right())
-    refused(done, "eval.jsonl, line 3: the id 'q1' stands for two cases, the first is in eval.jsonl, line 1.")
+    completed = cli("grade", "eval.jsonl", "-p", half_right())
+    refused(completed, "eval.jsonl, line 3: the id 'q1' stands for two cases, the first is in eval.jsonl, line 1.")
     no_run_left()
 
 
-def test_trials_of_a_case_are_graded_one_by_one(cli: Cli) -> None:
+def test_trials_of_a_case_are_graded_separately(cli: Cli) -> None:
     write_rows(
         Path("p.jsonl"),
         answer("q1", RIGHT, trial=1),
@@ -324,23 +327,23 @@ def test_trials_of_a_case_are_graded_one_by_one(cli: Cli) -> None:
         answer("q2", RIGHT, repeat=0),
         {"id": "q2", "trial": 1, "error": "time-out"},
     )
-    done = cli("grade", two_cases(), "-p", "p.jsonl", "--name", "p")
-    assert done.status == 3
-    assert "2 decision points" in done.out
-    assert "scored 3 of 4, 1 error" in done.out
+    completed = cli("grade", two_cases(), "-p", "p.jsonl", "--name", "p")
+    assert completed.status == 3
+    assert "2 decision points" in completed.out
+    assert "scored 3 of 4, 1 error" in completed.out
     grades = [(grade["case"], grade.get("trial", 0), grade.get("metrics", {}).get("call.score")) for grade in lines("runs/p/grades.jsonl")]
     assert grades == [("q1", 0, 0.0), ("q1", 1, 1.0), ("q2", 0, 1.0), ("q2", 1, None)]
-    assert "had one already" not in done.out
+    assert "had one already" not in completed.out
 
 
-def test_conversations_are_cut_on_the_way_and_that_is_said(cli: Cli) -> None:
-    write_rows(Path("valid.jsonl"), TALK, TALK)
+def test_conversations_are_expanded_and_reported(cli: Cli) -> None:
+    write_rows(Path("valid.jsonl"), CONVERSATION, CONVERSATION)
     wanted = {"talk:1": 1, "talk:3": 2, "talk~2:1": 1, "talk~2:3": 2}
     write_rows(Path("p.jsonl"), *[answer(name, call("f", {"a": a})) for name, a in wanted.items()])
-    done = cli("grade", "valid.jsonl", "-p", "p.jsonl", "--name", "p")
-    assert done.status == 0
-    assert "p.jsonl · 4 decision points from 2 conversations · scored 4\n" in done.out
-    assert "valid.jsonl holds conversations: they were cut into decision points on the way\n" in done.out
+    completed = cli("grade", "valid.jsonl", "-p", "p.jsonl", "--name", "p")
+    assert completed.status == 0
+    assert "p.jsonl · 4 decision points from 2 conversations · scored 4\n" in completed.out
+    assert "valid.jsonl holds conversations: they were cut into decision points on the way\n" in completed.out
     assert scores("runs/p") == dict.fromkeys(wanted, 1.0)
     assert [grade["conversation"] for grade in lines("runs/p/grades.jsonl")] == ["talk", "talk", "talk~2", "talk~2"]
     cli("expand", "valid.jsonl", "-o", "eval.jsonl")
@@ -348,17 +351,17 @@ def test_conversations_are_cut_on_the_way_and_that_is_said(cli: Cli) -> None:
     assert contents("runs/p")["grades.jsonl"] == contents("runs/cut-before")["grades.jsonl"]
 
 
-def test_conversations_in_which_nothing_is_called_are_no_cases(cli: Cli) -> None:
+def test_conversations_without_calls_give_no_cases(cli: Cli) -> None:
     write_rows(Path("chat.jsonl"), row(user("hi"), assistant(text="hello")))
     refused(cli("grade", "chat.jsonl", "-p", half_right()), "not one prediction of base.jsonl is for a case")
     no_run_left()
 
 
-def test_a_conversation_among_cases_is_refused(cli: Cli) -> None:
-    write_rows(Path("mixed.jsonl"), case("q1"), TALK)
-    done = cli("grade", "mixed.jsonl", "-p", half_right())
-    refused(done, "mixed.jsonl, line 2: the row is a conversation with nothing expected, among cases that have it.")
-    write_rows(Path("mixed.jsonl"), TALK, case("q1"))
+def test_conversation_among_cases_is_refused(cli: Cli) -> None:
+    write_rows(Path("mixed.jsonl"), case("q1"), CONVERSATION)
+    completed = cli("grade", "mixed.jsonl", "-p", half_right())
+    refused(completed, "mixed.jsonl, line 2: the row is a conversation with nothing expected, among cases that have it.")
+    write_rows(Path("mixed.jsonl"), CONVERSATION, case("q1"))
     refused(cli("grade", "mixed.jsonl", "-p", "base.jsonl"), "mixed.jsonl, line 2: q1 is a decision point already")
     no_run_left()
 
@@ -374,14 +377,14 @@ def test_a_conversation_among_cases_is_refused(cli: Cli) -> None:
     ],
     ids=["calls", "a conversation", "another title", "a conversation without calls", "an ignored call"],
 )
-def test_scenarios_are_graded_as_processes(cli: Cli, prediction: dict[str, Any], reliability: float) -> None:
+def test_scenarios_are_graded_by_process(cli: Cli, prediction: dict[str, Any], reliability: float) -> None:
     write_rows(Path("scenarios.jsonl"), SCENARIO)
-    done = cli("grade", "scenarios.jsonl", "-p", write_rows(Path("p.jsonl"), prediction), "--name", "p")
-    assert done.status == 0
-    assert "p.jsonl · 1 scenario · scored 1" in done.out
-    assert done.out.splitlines()[2].split()[:2] == ["process.reliability", f"{reliability:g}"]
+    completed = cli("grade", "scenarios.jsonl", "-p", write_rows(Path("p.jsonl"), prediction), "--name", "p")
+    assert completed.status == 0
+    assert "p.jsonl · 1 scenario · scored 1" in completed.out
+    assert completed.out.splitlines()[2].split()[:2] == ["process.reliability", f"{reliability:g}"]
     assert scores("runs/p", "process.reliability") == {"s1": reliability}
-    assert json.loads(Path("runs/p/run.json").read_text())["dataset"]["what"] == "scenarios"
+    assert json.loads(Path("runs/p/run.json").read_text())["dataset"]["kind"] == "scenarios"
     (results,) = json.loads(Path("runs/p/evaluation_results.json").read_text())
     assert results["Reliability.score"] == reliability
     assert results["rows"][0]["inputs.expected_function_calls"] == SCENARIO["expected_function_calls"]
@@ -390,12 +393,12 @@ def test_scenarios_are_graded_as_processes(cli: Cli, prediction: dict[str, Any],
     assert contents("runs/p") == before
 
 
-def test_a_whole_conversation_is_no_answer_to_a_decision_point(cli: Cli) -> None:
+def test_conversation_is_not_a_prediction_for_a_decision_point(cli: Cli) -> None:
     write_rows(Path("p.jsonl"), {"id": "q1", "messages": [user("go"), assistant(RIGHT)]})
     refused(cli("grade", two_cases(), "-p", "p.jsonl"), "p.jsonl, line 1: the row has only messages", "a decision point wants one answer")
 
 
-def test_an_alternative_counts_where_it_is_better(cli: Cli) -> None:
+def test_better_alternative_counts(cli: Cli) -> None:
     other = case("q1")
     other["expected_output"]["alternatives"] = [[call("h")], [WRONG]]
     write_rows(Path("eval.jsonl"), other)
@@ -404,21 +407,21 @@ def test_an_alternative_counts_where_it_is_better(cli: Cli) -> None:
     assert (grade["metrics"]["call.score"], grade["alternative"], grade["expected"]) == (1.0, 2, ["g"])
 
 
-def test_a_named_suite_is_the_only_one(cli: Cli) -> None:
-    done = cli("grade", two_cases(), "-p", half_right(), "--evaluator", "call", "--name", "p")
-    assert done.status == 0
+def test_named_evaluator_replaces_the_defaults(cli: Cli) -> None:
+    completed = cli("grade", two_cases(), "-p", half_right(), "--evaluator", "call", "--name", "p")
+    assert completed.status == 0
     assert set(lines("runs/p/grades.jsonl")[0]["metrics"]) == {"call.score", "call.pass"}
-    assert "schema" not in done.out
+    assert "schema" not in completed.out
 
 
-def test_a_suite_of_ones_own_stands_in_the_current_folder(cli: Cli) -> None:
-    Path("mine.py").write_text(SUITES)
+def test_evaluator_is_imported_from_the_current_folder(cli: Cli) -> None:
+    Path("mine.py").write_text(EVALUATORS)
     for jobs in ("1", "2"):
-        done = cli(
+        completed = cli(
             "grade", two_cases(), "-p", half_right(), "--evaluator", "mine:Count", "--evaluator", "call", "--name", jobs, "--jobs", jobs
         )
-        assert done.status == 0
-        assert "count     calls 1   zero 0" in done.out
+        assert completed.status == 0
+        assert "count     calls 1   zero 0" in completed.out
         assert scores(f"runs/{jobs}", "count.calls") == {"q1": 1.0, "q2": 1.0}
 
 
@@ -430,65 +433,75 @@ def test_a_suite_of_ones_own_stands_in_the_current_folder(cli: Cli) -> None:
         ("nowhere:Suite", "the module of the evaluator 'nowhere:Suite' cannot be imported: ModuleNotFoundError"),
         ("mine:Cuont", "the module mine has no 'Cuont'. Did you mean Count?"),
         ("mine:SUITE", "the module mine has no 'SUITE'"),
-        ("mine:Fails", "case q1: the evaluator 'count' failed: ZeroDivisionError: division by zero"),
-        pytest.param(
-            "mine:Huge",
-            "the evaluator 'count' gave",
-        ),
-        pytest.param(
-            "mine:Leaves",
-            "the evaluator 'count' failed: SystemExit: bye",
-        ),
         pytest.param(
             "exits:Suite",
             "the module of the evaluator 'exits:Suite' cannot be imported: SystemExit: bye",
         ),
     ],
 )
-def test_a_suite_that_cannot_be_used(cli: Cli, evaluator: str, sentence: str, jobs: str) -> None:
-    Path("mine.py").write_text(SUITES)
+def test_invalid_evaluators_are_refused(cli: Cli, evaluator: str, sentence: str, jobs: str) -> None:
+    Path("mine.py").write_text(EVALUATORS)
     Path("exits.py").write_text("raise SystemExit('bye')\n")
     refused(cli("grade", two_cases(), "-p", half_right(), "--evaluator", evaluator, "--jobs", jobs), sentence)
     no_run_left()
 
 
-def test_a_suite_may_give_its_metrics_in_any_order(cli: Cli) -> None:
-    Path("mine.py").write_text(SUITES)
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize(
+    "evaluator, error",
+    [
+        ("mine:Fails", "ZeroDivisionError: division by zero"),
+        ("mine:Huge", "EvaluatorError: "),
+        ("mine:Leaves", "SystemExit: bye"),
+    ],
+)
+def test_failing_evaluator_is_an_evaluator_error_with_status_3(cli: Cli, evaluator: str, error: str, jobs: str) -> None:
+    Path("mine.py").write_text(EVALUATORS)
+    completed = cli("grade", two_cases(), "-p", half_right(), "-e", evaluator, "-e", "call", "--name", "p", "--jobs", jobs)
+    assert completed.status == 3
+    assert "Traceback" not in completed.err
+    assert f"evaluator count: 2 errors, in none of its numbers; the first: q1: {error}" in completed.out
+    assert scores("runs/p") == {"q1": 1.0, "q2": 0.0}
+
+
+def test_metric_order_does_not_matter(cli: Cli) -> None:
+    Path("mine.py").write_text(EVALUATORS)
     write_rows(Path("p.jsonl"), answer("q1", RIGHT), answer("q2"))
-    told = json.loads(cli("grade", two_cases(), "-p", "p.jsonl", "--evaluator", "mine:Turns", "--json").out)
-    assert {name: found["mean"] for name, found in told["summary"]["metrics"].items()} == {"count.calls": 1.0, "count.zero": 0.0}
+    payload = json.loads(cli("grade", two_cases(), "-p", "p.jsonl", "--evaluator", "mine:Turns", "--json").out)
+    assert {name: found["mean"] for name, found in payload["summary"]["metrics"].items()} == {"count.calls": 1.0, "count.zero": 0.0}
 
 
-def test_what_a_suite_prints_is_not_in_the_json(cli: Cli) -> None:
-    Path("mine.py").write_text(SUITES)
-    done = cli("grade", two_cases(), "-p", half_right(), "--evaluator", "mine:Prints", "--json")
-    assert json.loads(done.out)["summary"]["scored"] == 2
-    assert "look at me" in done.err
+def test_evaluator_output_is_not_in_the_json(cli: Cli) -> None:
+    Path("mine.py").write_text(EVALUATORS)
+    completed = cli("grade", two_cases(), "-p", half_right(), "--evaluator", "mine:Prints", "--json")
+    assert json.loads(completed.out)["summary"]["scored"] == 2
+    assert "look at me" in completed.err
 
 
 @pytest.mark.parametrize("module", ["numpy", "xxhash", "rich"])
-def test_a_file_of_the_current_folder_does_not_take_the_place_of_a_module(module: str) -> None:
+def test_local_file_does_not_shadow_a_module(module: str) -> None:
     Path(f"{module}.py").write_text("raise ImportError('mine')\n")
-    done = outside("grade", two_cases(), "-p", half_right())
-    assert (done.returncode, done.stderr) == (0, "")
+    completed = outside("grade", two_cases(), "-p", half_right())
+    assert (completed.returncode, completed.stderr) == (0, "")
 
 
-def test_settings_come_from_callmark_toml(cli: Cli) -> None:
+def test_settings_are_read_from_callmark_toml(cli: Cli) -> None:
     Path("callmark.toml").write_text(
-        'evaluators = ["call", "process"]\nthreshold = 0.5\nignore = ["g"]\n[match]\n"f.*" = {"$any" = true}\n'
+        '[evaluators]\nuse = ["call", "process"]\n[evaluators.call]\nthreshold = 0.5\n'
+        '[evaluators.process]\nignore = ["g"]\n[match]\n"f.*" = {"$any" = true}\n'
     )
     write_rows(Path("eval.jsonl"), case("q1", call("f", {"a": 1, "b": 2})), case("q2"), case("q3", WRONG))
     write_rows(Path("p.jsonl"), answer("q1", call("f", {"a": 9, "b": 9})), answer("q2", RIGHT, RIGHT), answer("q3"))
     for jobs in ("1", "3"):
-        done = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", jobs, "--jobs", jobs)
-        assert "  match f.*: 3 arguments\n" in done.out
-        assert "schema" not in done.out
+        completed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", jobs, "--jobs", jobs)
+        assert "  match f.*: 3 arguments\n" in completed.out
+        assert "schema" not in completed.out
         assert scores(f"runs/{jobs}") == {"q1": 1.0, "q2": 0.666667, "q3": 0.0}
         assert scores(f"runs/{jobs}", "call.pass") == {"q1": 1.0, "q2": 1.0, "q3": 0.0}
         assert scores(f"runs/{jobs}", "process.reliability") == {"q1": 1.0, "q2": 0.0, "q3": 1.0}
         info = json.loads(Path(f"runs/{jobs}/run.json").read_text())
-        assert info["grading"]["threshold"] == 0.5
-        assert info["match"] == {"f.*": 3}
+        assert info["grading"]["options"]["call"] == {"threshold": 0.5}
+        assert info["match_counts"] == {"f.*": 3}
     Path("callmark.toml").rename("other.toml")
     cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "plain")
     assert scores("runs/plain")["q1"] == 0.5
@@ -500,11 +513,11 @@ def test_settings_come_from_callmark_toml(cli: Cli) -> None:
 @pytest.mark.parametrize(
     "text, sentence",
     [
-        ("treshold = 1", "callmark.toml: there is no key called 'treshold'. Did you mean threshold?\nThe keys are evaluators, threshold,"),
-        ("threshold = 7", "callmark.toml: threshold is 7, a number from 0 to 1 was expected."),
-        ("evaluators = ['cal']", "there is no evaluator called 'cal'. Did you mean call?"),
-        ("evaluators = []", "there is no evaluator to grade by."),
-        ("evaluators = ['call', 'call']", "two evaluators are called 'call', each needs a name of its own."),
+        ("evaluator = 1", "callmark.toml: there is no key called 'evaluator'. Did you mean evaluators?\nThe keys are evaluators, match,"),
+        ("[evaluators.call]\nthreshold = 7", "callmark.toml: "),
+        ("[evaluators]\nuse = ['cal']", "there is no evaluator called 'cal'. Did you mean call?"),
+        ("[evaluators]\nuse = []", "there is no evaluator to grade by."),
+        ("[evaluators]\nuse = ['call', 'call']", "two evaluators are called 'call', each needs a name of its own."),
         ("[match]\n'*.a' = 'simular'", "Did you mean similar?"),
         ("= 5", "callmark.toml is not TOML"),
         pytest.param(
@@ -518,13 +531,13 @@ def test_settings_come_from_callmark_toml(cli: Cli) -> None:
     ],
     ids=["a key", "a value", "an evaluator", "no evaluator", "an evaluator twice", "a rule", "no TOML", "deep", "digits"],
 )
-def test_settings_that_cannot_be(cli: Cli, text: str, sentence: str) -> None:
+def test_invalid_settings_are_refused(cli: Cli, text: str, sentence: str) -> None:
     Path("callmark.toml").write_text(text)
     refused(cli("grade", two_cases(), "-p", half_right()), sentence)
     no_run_left()
 
 
-def test_a_config_that_is_no_file(cli: Cli) -> None:
+def test_missing_config_file_is_refused(cli: Cli) -> None:
     Path("callmark.toml").mkdir()
     refused(cli("grade", two_cases(), "-p", half_right(), "--config", "callmark.toml"), "callmark.toml cannot be read: Is a directory.")
     refused(cli("grade", "eval.jsonl", "-p", "base.jsonl", "--config", "no.toml"), "no.toml cannot be read: No such file or directory.")
@@ -532,32 +545,32 @@ def test_a_config_that_is_no_file(cli: Cli) -> None:
 
 
 def test_json_has_the_numbers(cli: Cli) -> None:
-    done = cli("grade", two_cases(), "-p", half_right(), "--name", "p", "--json")
-    told = json.loads(done.out)
-    assert told["run"] == "runs/p"
-    assert told["info"]["cases"] == 2
-    found = told["summary"]
-    assert (found["cases"], found["scored"], found["errors"], found["right"], found["right_tools"]) == (2, 2, 0, 1, 0)
+    completed = cli("grade", two_cases(), "-p", half_right(), "--name", "p", "--json")
+    payload = json.loads(completed.out)
+    assert payload["run"] == "runs/p"
+    assert payload["info"]["cases"] == 2
+    found = payload["summary"]
+    assert (found["cases"], found["scored"], found["errors"], found["correct"], found["correct_tools_only"]) == (2, 2, 0, 1, 0)
     assert found["metrics"]["call.score"] == {"n": 2, "mean": 0.5, "low": 0.0, "high": 1.0}
     assert all(number["n"] == 2 and number["low"] is not None for number in found["metrics"].values())
     assert [(fault["kind"], fault["count"], fault["examples"][0]["what"]) for fault in found["faults"]] == [("wrong_tool", 1, "f → g")]
     assert found["tools"] == [{"tool": "f", "n": 2, "score": 0.5}]
 
 
-def test_the_run_folder_holds_everything(cli: Cli) -> None:
+def test_run_folder_has_all_files(cli: Cli) -> None:
     cli("grade", two_cases(), "-p", half_right(), "-o", "some/where", "--name", "p")
     assert sorted(contents("some/where/p")) == RUN_FILES
     info = json.loads(Path("some/where/p/run.json").read_text())
     assert (info["name"], info["cases"]) == ("p", 2)
     assert (info["dataset"]["name"], info["dataset"]["path"]) == ("eval.jsonl", "../../../eval.jsonl")
     assert info["dataset"]["digest"].startswith("xxh3:")
-    assert info["metrics"][0] == "call.score"
+    assert next(iter(info["metrics"])) == "call.score"
     assert lines("some/where/p/predictions.jsonl") == [
         {"case": name, "calls": [{"name": tool, "arguments": {"a": 1}, "id": "c1"}]} for name, tool in (("q1", "f"), ("q2", "g"))
     ]
 
 
-def test_the_run_folder_of_scenarios_has_result_files_too(cli: Cli) -> None:
+def test_run_folder_of_scenarios_has_evaluation_results(cli: Cli) -> None:
     write_rows(Path("s.jsonl"), SCENARIO, {**SCENARIO, "id": "s2"}, {**SCENARIO, "id": "s3"})
     write_rows(Path("p.jsonl"), {"id": "s1", "function_calls": [call("crm-create", {"title": "TKT-1"})]}, {"id": "s2", "error": "time-out"})
     assert cli("grade", "s.jsonl", "-p", "p.jsonl", "--name", "p").status == 3
@@ -571,7 +584,7 @@ def test_the_run_folder_of_scenarios_has_result_files_too(cli: Cli) -> None:
     assert means["Reliability.score"] == 1.0
 
 
-def test_result_files_do_not_outlive_the_grades_they_tell_of(cli: Cli) -> None:
+def test_stale_evaluation_results_are_removed(cli: Cli) -> None:
     write_rows(Path("p.jsonl"), {"id": "s1", "function_calls": []})
     cli("grade", write_rows(Path("s.jsonl"), SCENARIO), "-p", "p.jsonl", "--name", "p")
     assert cli("grade", "runs/p", "--evaluator", "call").status == 0
@@ -593,7 +606,7 @@ def many_cases() -> tuple[str, str, list[str]]:
 def many_conversations() -> tuple[str, str, list[str]]:
     """Several blocks of conversations, ids repeated, some without calls; answers in order."""
     quiet = row(user("hi"), assistant(text="hello"), id="talk")
-    write_rows(Path("valid.jsonl"), *[quiet if index % 7 == 3 else TALK for index in range(200)])
+    write_rows(Path("valid.jsonl"), *[quiet if index % 7 == 3 else CONVERSATION for index in range(200)])
     write_rows(Path("p.jsonl"), *[{"tool_calls": [call("f", {"a": index % 3})]} for index in range(345)])
     return "valid.jsonl", "p.jsonl", []
 
@@ -613,59 +626,59 @@ def many_scenarios() -> tuple[str, str, list[str]]:
 
 
 @pytest.mark.parametrize("files", [many_cases, many_conversations, many_bad_rows, many_scenarios], ids=lambda files: files.__name__)
-def test_the_same_input_gives_the_same_bytes_whatever_the_number_of_processes(
+def test_output_is_identical_for_any_number_of_jobs(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, files: Callable[[], tuple[str, str, list[str]]]
 ) -> None:
     monkeypatch.setattr(time, "strftime", lambda form: "2026-01-02T03-04")
     cases, predictions, more = files()
     Path("callmark.toml").write_text("[match]\n'f.a' = 'similar'\n'*.zebra' = 'exact'\n")
-    done = [cli("grade", cases, "-p", predictions, "-o", out, "--jobs", out[-1], *more) for out in ("a1", "b1", "c2", "d3", "e7")]
-    assert len({one.status for one in done}) == 1
-    assert done[0].status in (0, 3)
+    completed = [cli("grade", cases, "-p", predictions, "-o", out, "--jobs", out[-1], *more) for out in ("a1", "b1", "c2", "d3", "e7")]
+    assert len({one.status for one in completed}) == 1
+    assert completed[0].status in (0, 3)
     (name,) = os.listdir("a1")
     assert name == "p-2026-01-02T03-04"
     first = contents(f"a1/{name}")
     assert set(RUN_FILES) <= set(first)
-    for out, one in zip(("b1", "c2", "d3", "e7"), done[1:], strict=True):
+    for out, one in zip(("b1", "c2", "d3", "e7"), completed[1:], strict=True):
         assert contents(f"{out}/{name}") == first, out
-        assert one.out.replace(f"{out}/", "a1/") == done[0].out
+        assert one.out.replace(f"{out}/", "a1/") == completed[0].out
 
 
-def test_rejects_are_in_order_where_whole_blocks_are_bad(cli: Cli) -> None:
+def test_rejects_keep_row_order_across_blocks(cli: Cli) -> None:
     write_rows(Path("eval.jsonl"), *[case(f"q{index}") for index in range(64)], *['{"messages": 5}'] * 128, case("last"))
     cli("grade", "eval.jsonl", "-p", write_rows(Path("p.jsonl"), answer("q1", RIGHT)), "--jobs", "2", "--skip-bad", "--rejects", "r.jsonl")
-    assert [told["line"] for told in lines("r.jsonl")] == list(range(65, 193))
+    assert [payload["line"] for payload in lines("r.jsonl")] == list(range(65, 193))
 
 
-def test_the_first_bad_row_is_the_one_that_is_said(cli: Cli) -> None:
+def test_first_bad_row_is_reported(cli: Cli) -> None:
     bad = '{"messages": 5}'
     write_rows(Path("eval.jsonl"), *[case(f"a{at}") for at in range(64)], bad, *[case(f"b{at}") for at in range(63)], bad)
     refused(cli("grade", "eval.jsonl", "-p", half_right(), "--jobs", "2"), "eval.jsonl, line 65: ")
 
 
-def test_scenarios_are_scenarios_though_their_first_block_is_bad(cli: Cli) -> None:
+def test_scenarios_are_detected_after_a_bad_block(cli: Cli) -> None:
     write_rows(Path("s.jsonl"), *['{"instructions": "x", "expected_function_calls": 5}'] * 64, SCENARIO)
     write_rows(Path("p.jsonl"), {"id": "s1", "function_calls": []})
     assert "1 scenario · scored 1" in cli("grade", "s.jsonl", "-p", "p.jsonl", "--skip-bad", "--jobs", "2").out
 
 
-def test_a_run_is_graded_again_with_other_settings(cli: Cli) -> None:
+def test_run_is_regraded_with_other_settings(cli: Cli) -> None:
     write_rows(Path("p.jsonl"), answer("zebra", RIGHT), answer("q1", call("f", {"a": 9})), answer("q1", RIGHT), answer("q2", RIGHT))
     cli("grade", two_cases(), "-p", "p.jsonl", "--name", "p")
     before = contents("runs/p")
     assert scores("runs/p") == {"q1": 0.5, "q2": 1.0}
-    done = cli("grade", "runs/p")
-    assert done.status == 0
+    completed = cli("grade", "runs/p")
+    assert completed.status == 0
     assert contents("runs/p") == before
-    assert "1 prediction for no case, the first for zebra" in done.out
-    assert "1 prediction for a case that had one already" in done.out
+    assert "1 prediction for no case, the first for zebra" in completed.out
+    assert "1 prediction for a case that had one already" in completed.out
     Path("callmark.toml").write_text('[match]\n"*.a" = {"$any" = true}\n')
-    done = cli("grade", "runs/p", "--evaluator", "call", "--jobs", "2")
-    assert "match *.a: 2 arguments" in done.out
+    completed = cli("grade", "runs/p", "--evaluator", "call", "--jobs", "2")
+    assert "match *.a: 2 arguments" in completed.out
     assert scores("runs/p") == {"q1": 1.0, "q2": 1.0}
     info = json.loads(Path("runs/p/run.json").read_text())
     assert info["grading"] == {"evaluators": ["call"], "match": {"*.a": {"$any": True}}}
-    assert info["metrics"] == ["call.score", "call.pass"]
+    assert list(info["metrics"]) == ["call.score", "call.pass"]
     assert info["predictions"] == {"name": "p.jsonl", "rows": 4, "unmatched": 1, "repeated": 1, "first_unmatched": "zebra"}
     assert contents("runs/p")["predictions.jsonl"] == before["predictions.jsonl"]
 
@@ -686,17 +699,17 @@ ANSWERS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("prediction", ANSWERS.values(), ids=ANSWERS)
-def test_grading_again_changes_nothing(cli: Cli, prediction: Any) -> None:
+def test_regrading_with_the_same_settings_changes_nothing(cli: Cli, prediction: Any) -> None:
     cli("grade", two_cases(), "-p", write_rows(Path("p.jsonl"), prediction, answer("q2", RIGHT)), "--name", "p")
     before = contents("runs/p")
-    done = cli("grade", "runs/p")
-    assert done.status in (0, 3), done.err
+    completed = cli("grade", "runs/p")
+    assert completed.status in (0, 3), completed.err
     assert contents("runs/p") == before
     cli("grade", "eval.jsonl", "-p", "runs/p/predictions.jsonl", "--name", "q")
     assert contents("runs/q")["grades.jsonl"] == before["grades.jsonl"]
 
 
-def test_a_run_and_its_dataset_can_be_moved_together(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_and_dataset_can_be_moved_together(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("old").mkdir()
     monkeypatch.chdir("old")
     cli("grade", two_cases(), "-p", half_right(), "--name", "p")
@@ -707,7 +720,7 @@ def test_a_run_and_its_dataset_can_be_moved_together(cli: Cli, monkeypatch: pyte
     assert contents("new/runs/p") == before
 
 
-def test_derived_files_that_are_torn_do_not_matter(cli: Cli) -> None:
+def test_truncated_derived_files_are_rewritten(cli: Cli) -> None:
     cli("grade", two_cases(), "-p", half_right(), "--name", "p")
     before = contents("runs/p")
     Path("runs/p/grades.jsonl").write_bytes(before["grades.jsonl"][:17])
@@ -716,7 +729,7 @@ def test_derived_files_that_are_torn_do_not_matter(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("where", [".", "../p"])
-def test_a_run_keeps_its_name_however_it_is_addressed(cli: Cli, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+def test_run_keeps_its_name_for_any_path(cli: Cli, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     cli("grade", two_cases(), "-p", half_right(), "--name", "p")
     before = contents("runs/p")
     monkeypatch.chdir("runs/p")
@@ -745,12 +758,12 @@ def edited(**fields: Any) -> None:
         (lambda: Path("runs/p/run.json").write_text("{"), ["runs/p/run.json cannot be read: "]),
         (lambda: Path("runs/p/run.json").write_text("[" * 100_000), ["runs/p/run.json cannot be read: "]),
         (lambda: Path("runs/p/run.json").write_bytes(b'{"name": "\xff"}'), ["runs/p/run.json cannot be read: "]),
-        (lambda: Path("runs/p/run.json").write_text('{"name": "p"}'), ["runs/p/run.json cannot be read: ", "missing required field"]),
+        (lambda: Path("runs/p/run.json").write_text('{"name": "p", "version": 1}'), ["runs/p/run.json cannot be read: ", "missing required field"]),
         (lambda: edited(path=7), ["runs/p/run.json cannot be read: "]),
         (lambda: edited(path="\0"), ["its cases are gone"]),
         (lambda: edited(path=""), ["its cases are gone"]),
         (lambda: edited(path="/dev/null"), ["its cases are gone"]),
-        (lambda: edited(format_name="opnai"), ["there is no dialect called 'opnai'. Did you mean openai?"]),
+        (lambda: edited(format="opnai"), ["there is no format called 'opnai'. Did you mean openai?"]),
         (lambda: edited(tools="no.json"), ["there is no file ", "no.json"]),
         (lambda: Path("runs/p/predictions.jsonl").unlink(), ["there is no file runs/p/predictions.jsonl."]),
         (lambda: Path("runs/p/predictions.jsonl").write_text(""), ["runs/p/predictions.jsonl is empty"]),
@@ -760,7 +773,7 @@ def edited(**fields: Any) -> None:
         ),
     ],
 )
-def test_a_run_that_cannot_be_graded_again(cli: Cli, change: Callable[[], None], sentences: list[str]) -> None:
+def test_run_without_its_dataset_cannot_be_regraded(cli: Cli, change: Callable[[], None], sentences: list[str]) -> None:
     cli("grade", two_cases(), "-p", half_right(), "--name", "p")
     change()
     before = contents("runs/p")
@@ -768,7 +781,7 @@ def test_a_run_that_cannot_be_graded_again(cli: Cli, change: Callable[[], None],
     assert contents("runs/p") == before
 
 
-def test_a_folder_that_is_no_run(cli: Cli) -> None:
+def test_folder_without_run_json_is_refused(cli: Cli) -> None:
     cli("grade", two_cases(), "-p", half_right(), "--name", "p")
     refused(cli("grade", "runs"), "runs is no run: there is no run.json in it.", "It holds the runs p.")
     refused(cli("grade", "eval.jsonl", "-p", "runs/p"), "runs/p is a directory, a file was expected.", "It holds grades.jsonl")
@@ -777,7 +790,7 @@ def test_a_folder_that_is_no_run(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("rejects", ["runs/p/predictions.jsonl", "eval.jsonl", "runs/p/run.json"])
-def test_rejects_never_take_the_place_of_what_a_run_is_made_of(cli: Cli, rejects: str) -> None:
+def test_rejects_cannot_overwrite_run_files(cli: Cli, rejects: str) -> None:
     cli("grade", two_cases(), "-p", half_right(), "--name", "p")
     before = Path(rejects).read_bytes()
     refused(cli("grade", "runs/p", "--skip-bad", "--rejects", rejects), "cannot be both")
@@ -787,33 +800,33 @@ def test_rejects_never_take_the_place_of_what_a_run_is_made_of(cli: Cli, rejects
 @pytest.mark.parametrize(
     "option", [["-p", "base.jsonl"], ["--name", "q"], ["-o", "runs"], ["--parse", "hermes"], ["--tools", "t.json"], ["--from", "openai"]]
 )
-def test_options_that_mean_nothing_for_a_run_are_refused(cli: Cli, option: list[str]) -> None:
+def test_options_that_do_not_apply_to_a_run_are_refused(cli: Cli, option: list[str]) -> None:
     cli("grade", two_cases(), "-p", half_right(), "--name", "p")
     name = {"-p": "--predictions", "-o": "--out"}.get(option[0], option[0])
     refused(cli("grade", "runs/p", *option), f"runs/p is a run, which is graded again as it stands: {name} cannot be given with it.")
 
 
-def test_a_folder_of_data_is_not_called_a_run(cli: Cli) -> None:
+def test_folder_of_data_is_not_called_a_run(cli: Cli) -> None:
     Path("data").mkdir()
     refused(cli("grade", "data", "-p", half_right()), "data is a directory, a file was expected.")
 
 
 @pytest.mark.parametrize("name", ["a/b", "..", ".", "", "a\\b", "/abs"])
-def test_a_name_that_is_none_for_a_folder(cli: Cli, name: str) -> None:
-    done = cli("grade", two_cases(), "-p", half_right(), "--name", name)
-    refused(done, f"{name!r} cannot be the name of a run: it is the name of one folder.", "-o names the folder")
+def test_invalid_run_names_are_refused(cli: Cli, name: str) -> None:
+    completed = cli("grade", two_cases(), "-p", half_right(), "--name", name)
+    refused(completed, f"{name!r} cannot be the name of a run: it is the name of one folder.", "-o names the folder")
     no_run_left()
 
 
-def test_a_name_that_is_taken(cli: Cli) -> None:
+def test_existing_run_name_is_refused(cli: Cli) -> None:
     cli("grade", two_cases(), "-p", half_right(), "--name", "p")
     before = contents("runs/p")
-    done = cli("grade", "eval.jsonl", "-p", "base.jsonl", "--name", "p")
-    refused(done, "there is a run in runs/p already.", "Choose another --name; callmark grade runs/p grades that one again.")
+    completed = cli("grade", "eval.jsonl", "-p", "base.jsonl", "--name", "p")
+    refused(completed, "there is a run in runs/p already.", "Choose another --name; callmark grade runs/p grades that one again.")
     assert contents("runs/p") == before
 
 
-def test_without_a_name_the_file_and_the_time_make_one(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_name_has_file_name_and_time(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "strftime", lambda form: "2026-01-02T03-04")
     two_cases()
     for file in ("base.jsonl", "base.jsonl", "my run.v2.jsonl.gz", "…", ".hidden.jsonl"):
@@ -828,7 +841,7 @@ def test_without_a_name_the_file_and_the_time_make_one(cli: Cli, monkeypatch: py
     ]
 
 
-def test_a_file_with_the_longest_name_has_a_run_too(cli: Cli) -> None:
+def test_longest_file_name_gives_a_valid_run_name(cli: Cli) -> None:
     file = write_rows(Path(f"{'p' * 249}.jsonl"), answer("q1", RIGHT), answer("q2", RIGHT))
     assert cli("grade", two_cases(), "-p", file).status == 0
 
@@ -841,7 +854,7 @@ def test_a_file_with_the_longest_name_has_a_run_too(cli: Cli) -> None:
         (["-p", "eval.jsonl"], "eval.jsonl, line 1: the row has only messages: that is a whole conversation"),
         (["-p", "cut.gz"], "cut.gz is a gzip file that is cut off or damaged"),
         (["-p", "base.jsonl", "--tools", "nowhere.json"], "there is no file nowhere.json."),
-        (["-p", "base.jsonl", "--from", "opnai"], "there is no dialect called 'opnai'. Did you mean openai?"),
+        (["-p", "base.jsonl", "--from", "opnai"], "there is no format called 'opnai'. Did you mean openai?"),
         (["-p", "base.jsonl", "--from", "scenarios"], "eval.jsonl, line 1: the scenario has no instructions."),
         (["-p", "base.jsonl", "--jobs", "0"], "0 is not in the range x>=1"),
         (["-p", "base.jsonl", "-o", "base.jsonl"], "cannot be made: Not a directory."),
@@ -854,7 +867,7 @@ def test_a_file_with_the_longest_name_has_a_run_too(cli: Cli) -> None:
     ],
 )
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_after_a_failure_no_folder_is_left(cli: Cli, arguments: list[str], sentence: str, jobs: str) -> None:
+def test_failure_leaves_no_folder(cli: Cli, arguments: list[str], sentence: str, jobs: str) -> None:
     two_cases(), half_right()
     Path("empty.jsonl").touch()
     Path("cut.gz").write_bytes(gzip.compress(b'{"id": "q1", "tool_calls": []}\n')[:-9])
@@ -862,11 +875,11 @@ def test_after_a_failure_no_folder_is_left(cli: Cli, arguments: list[str], sente
     no_run_left()
 
 
-def test_a_folder_that_is_a_link_to_nothing() -> None:
+def test_dangling_link_as_folder_is_refused() -> None:
     Path("link").symlink_to("nowhere/at/all")
-    done = outside("grade", two_cases(), "-p", half_right(), "-o", "link", timeout=10)
-    assert done.returncode == 2
-    assert "link" in done.stderr
+    completed = outside("grade", two_cases(), "-p", half_right(), "-o", "link", timeout=10)
+    assert completed.returncode == 2
+    assert "link" in completed.stderr
 
 
 def bad_files() -> None:
@@ -876,21 +889,21 @@ def bad_files() -> None:
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_bad_rows_stop_the_command_or_are_skipped_and_kept(cli: Cli, jobs: str) -> None:
+def test_bad_rows_stop_the_command_or_are_rejected(cli: Cli, jobs: str) -> None:
     bad_files()
     skip = "Repair it, or pass --skip-bad to go on without it (--rejects FILE keeps such rows)."
     refused(cli("grade", "eval.jsonl", "-p", "p.jsonl", "--jobs", jobs), "p.jsonl, line 2: tool_calls is a number", skip)
-    done = cli("grade", "eval.jsonl", "-p", write_rows(Path("good.jsonl"), answer("q1", RIGHT)), "--jobs", jobs)
-    refused(done, "eval.jsonl, line 2: messages is a number, a list of messages was expected.", skip)
+    completed = cli("grade", "eval.jsonl", "-p", write_rows(Path("good.jsonl"), answer("q1", RIGHT)), "--jobs", jobs)
+    refused(completed, "eval.jsonl, line 2: messages is a number, a list of messages was expected.", skip)
     no_run_left()
-    done = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "p", "--skip-bad", "--jobs", jobs)
-    assert done.status == 0
-    assert "2 decision points · scored 2" in done.out
-    assert done.err == "callmark: 2 rows could not be read and were skipped (--rejects FILE keeps them).\n"
+    completed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "p", "--skip-bad", "--jobs", jobs)
+    assert completed.status == 0
+    assert "2 decision points · scored 2" in completed.out
+    assert completed.err == "callmark: 2 rows could not be read and were skipped (--rejects FILE keeps them).\n"
     assert scores("runs/p") == {"q1": 1.0, "q3": 0.0}
-    done = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "q", "--skip-bad", "--rejects", "r.jsonl", "--jobs", jobs)
-    assert done.err == "callmark: 2 rows could not be read and were skipped, kept in r.jsonl.\n"
-    assert [(told["file"], told["line"], told["text"]) for told in lines("r.jsonl")] == [
+    completed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "q", "--skip-bad", "--rejects", "r.jsonl", "--jobs", jobs)
+    assert completed.err == "callmark: 2 rows could not be read and were skipped, kept in r.jsonl.\n"
+    assert [(payload["file"], payload["line"], payload["text"]) for payload in lines("r.jsonl")] == [
         ("p.jsonl", 2, '{"id": "q2", "tool_calls": 5}'),
         ("eval.jsonl", 2, '{"messages": 5}'),
     ]
@@ -900,30 +913,30 @@ def test_bad_rows_stop_the_command_or_are_skipped_and_kept(cli: Cli, jobs: str) 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("which", ["eval.jsonl", "p.jsonl"])
-def test_a_file_in_which_every_row_is_bad(cli: Cli, jobs: str, which: str) -> None:
+def test_file_with_bad_rows_only_is_refused(cli: Cli, jobs: str, which: str) -> None:
     write_rows(Path("eval.jsonl"), case("q1"))
     write_rows(Path("p.jsonl"), answer("q1", RIGHT))
     Path(which).write_text("{\n" * 3)
-    done = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--skip-bad", "--jobs", jobs)
-    refused(done, f"{which}: none of its rows can be read; the first: the row is not JSON")
+    completed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--skip-bad", "--jobs", jobs)
+    refused(completed, f"{which}: none of its rows can be read; the first: the row is not JSON")
     no_run_left()
 
 
-def test_in_order_rows_that_cannot_be_read_are_counted(cli: Cli) -> None:
+def test_in_order_matching_counts_bad_rows(cli: Cli) -> None:
     write_rows(Path("eval.jsonl"), case("q1"), '{"messages": 5}', case("q3"), case("q4"))
     write_rows(Path("p.jsonl"), *[{"tool_calls": [one]} for one in (RIGHT, WRONG)], "{", {"tool_calls": [RIGHT]})
     assert cli("grade", "eval.jsonl", "-p", "p.jsonl", "--skip-bad", "--name", "p").status == 3
     assert scores("runs/p") == {"q1": 1.0, "q3": None, "q4": 1.0}
 
 
-def test_in_order_a_bad_first_row_moves_nothing(cli: Cli) -> None:
+def test_in_order_matching_survives_a_bad_first_row(cli: Cli) -> None:
     write_rows(Path("eval.jsonl"), case("q1"), case("q2"), case("q3"))
     write_rows(Path("p.jsonl"), "{", {"tool_calls": [RIGHT]}, {"tool_calls": [WRONG]})
     assert cli("grade", "eval.jsonl", "-p", "p.jsonl", "--skip-bad", "--name", "p").status == 3
     assert scores("runs/p") == {"q1": None, "q2": 1.0, "q3": 0.0}
 
 
-def test_in_order_the_answer_to_a_bad_case_is_the_unused_one(cli: Cli) -> None:
+def test_in_order_prediction_of_a_bad_case_is_unmatched(cli: Cli) -> None:
     write_rows(Path("eval.jsonl"), '{"messages": 5}', case("q2"))
     write_rows(Path("p.jsonl"), {"datasource_item_id": 0, "tool_calls": [WRONG]}, {"datasource_item_id": 1, "tool_calls": [RIGHT]})
     cli("grade", "eval.jsonl", "-p", "p.jsonl", "--skip-bad", "--name", "p")
@@ -931,10 +944,10 @@ def test_in_order_the_answer_to_a_bad_case_is_the_unused_one(cli: Cli) -> None:
     assert (info["unmatched"], info["first_unmatched"]) == (1, "0")
 
 
-def test_cases_come_through_a_pipe_and_are_kept(cli: Cli) -> None:
+def test_cases_from_a_pipe_are_stored_in_the_run(cli: Cli) -> None:
     two_cases(), half_right()
-    done = outside("grade", "-", "-p", "base.jsonl", "--name", "p", input=Path("eval.jsonl").read_text())
-    assert (done.returncode, done.stderr) == (0, "")
+    completed = outside("grade", "-", "-p", "base.jsonl", "--name", "p", input=Path("eval.jsonl").read_text())
+    assert (completed.returncode, completed.stderr) == (0, "")
     assert sorted(contents("runs/p")) == sorted([*RUN_FILES, "cases.jsonl"])
     info = json.loads(Path("runs/p/run.json").read_text())
     assert (info["dataset"]["name"], info["dataset"]["path"]) == ("standard input", "cases.jsonl")
@@ -951,31 +964,31 @@ def test_cases_come_through_a_pipe_and_are_kept(cli: Cli) -> None:
     assert contents("runs/z")["grades.jsonl"] == contents("runs/p")["grades.jsonl"]
 
 
-def test_predictions_come_through_a_pipe(cli: Cli) -> None:
+def test_predictions_are_read_from_a_pipe(cli: Cli) -> None:
     two_cases(), half_right()
-    done = outside("grade", "eval.jsonl", "-p", "-", "--jobs", "2", input=Path("base.jsonl").read_text())
-    assert done.returncode == 0
-    assert done.stdout.startswith("standard input · 2 decision points")
+    completed = outside("grade", "eval.jsonl", "-p", "-", "--jobs", "2", input=Path("base.jsonl").read_text())
+    assert completed.returncode == 0
+    assert completed.stdout.startswith("standard input · 2 decision points")
     (name,) = os.listdir("runs")
     assert name.startswith("standard-input-")
     refused(cli("grade", "-", "-p", "-"), "standard input can be read once, it stands there twice.")
 
 
 @pytest.mark.parametrize("which", ["eval.jsonl", "base.jsonl"])
-def test_a_named_pipe_is_a_file_too(cli: Cli, which: str) -> None:
+def test_named_pipe_is_accepted(cli: Cli, which: str) -> None:
     two_cases(), half_right()
     content = Path(which).read_bytes()
     Path(which).unlink()
     os.mkfifo(which)
     writer = threading.Thread(target=lambda: Path(which).write_bytes(content))
     writer.start()
-    done = cli("grade", "eval.jsonl", "-p", "base.jsonl", "--name", "p", "--jobs", "2")
+    completed = cli("grade", "eval.jsonl", "-p", "base.jsonl", "--name", "p", "--jobs", "2")
     writer.join()
-    assert done.status == 0
+    assert completed.status == 0
     assert scores("runs/p") == {"q1": 1.0, "q2": 0.0}
 
 
-def test_files_may_be_gzip(cli: Cli) -> None:
+def test_gzip_files_are_accepted(cli: Cli) -> None:
     two_cases(), half_right()
     for file in ("eval", "base"):
         Path(f"{file}.jsonl.gz").write_bytes(gzip.compress(Path(f"{file}.jsonl").read_bytes()))
@@ -985,27 +998,27 @@ def test_files_may_be_gzip(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("stdin, sentence", [("", "standard input is empty"), ("{\n", "standard input, line 1: the row is not JSON")])
-def test_what_is_wrong_with_a_pipe_is_said_of_standard_input(stdin: str, sentence: str) -> None:
-    done = outside("grade", "-", "-p", half_right(), input=stdin)
-    assert done.returncode == 2
-    assert sentence in done.stderr
+def test_errors_of_a_pipe_name_standard_input(stdin: str, sentence: str) -> None:
+    completed = outside("grade", "-", "-p", half_right(), input=stdin)
+    assert completed.returncode == 2
+    assert sentence in completed.stderr
 
 
-def test_after_a_failure_the_copy_of_a_pipe_is_gone_too() -> None:
+def test_failure_removes_the_copy_of_a_pipe() -> None:
     two_cases()
-    done = outside("grade", "-", "-p", "nowhere.jsonl", input=Path("eval.jsonl").read_text())
-    assert done.returncode == 2
+    completed = outside("grade", "-", "-p", "nowhere.jsonl", input=Path("eval.jsonl").read_text())
+    assert completed.returncode == 2
     no_run_left()
 
 
 @pytest.mark.parametrize("tools", ["-", "/dev/stdin"])
-def test_tools_come_through_a_pipe(tools: str) -> None:
-    done = outside("grade", two_cases(), "-p", half_right(), "--tools", tools, input=json.dumps([WEATHER]))
-    assert (done.returncode, done.stderr) == (0, "")
+def test_tools_are_read_from_a_pipe(tools: str) -> None:
+    completed = outside("grade", two_cases(), "-p", half_right(), "--tools", tools, input=json.dumps([WEATHER]))
+    assert (completed.returncode, completed.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("step", ["interrupt", "disk"])
-def test_a_failure_after_the_grades_leaves_no_half_folder(cli: Cli, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+def test_failure_after_grading_leaves_no_folder(cli: Cli, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     long_scenarios()
     if step == "interrupt":
 
@@ -1016,19 +1029,19 @@ def test_a_failure_after_the_grades_leaves_no_half_folder(cli: Cli, monkeypatch:
         assert cli("grade", "s.jsonl", "-p", "p.jsonl").status == 130
     else:
         cli("grade", "s.jsonl", "-p", "p.jsonl", "-o", "first", "--name", "p")
-        done = limited(len(contents("first/p")["evaluation_results.json"]) - 1, "grade", "s.jsonl", "-p", "p.jsonl")
-        assert done.returncode == 2
-        assert "evaluation_results.json cannot be written: File too large." in done.stderr
+        completed = limited(len(contents("first/p")["evaluation_results.json"]) - 1, "grade", "s.jsonl", "-p", "p.jsonl")
+        assert completed.returncode == 2
+        assert "evaluation_results.json cannot be written: File too large." in completed.stderr
     no_run_left()
 
 
-def test_a_failure_while_grading_again_leaves_the_folder_as_it_was(cli: Cli) -> None:
+def test_failed_regrade_leaves_the_folder_unchanged(cli: Cli) -> None:
     long_scenarios()
     cli("grade", "s.jsonl", "-p", "p.jsonl", "--name", "p", "--evaluator", "process")
     before = contents("runs/p")
-    done = limited(len(before["evaluation_results.json"]) - 1, "grade", "runs/p")
-    assert done.returncode == 2
-    assert "evaluation_results.json cannot be written: File too large." in done.stderr
+    completed = limited(len(before["evaluation_results.json"]) - 1, "grade", "runs/p")
+    assert completed.returncode == 2
+    assert "evaluation_results.json cannot be written: File too large." in completed.stderr
     assert contents("runs/p") == before
 
 
@@ -1044,10 +1057,10 @@ def limited(size: int, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("size", [0, 100, 700])
-def test_a_full_disk_is_said_and_leaves_nothing(cli: Cli, size: int) -> None:
-    done = limited(size, "grade", two_cases(), "-p", half_right())
-    assert done.returncode == 2
-    assert "cannot be written: File too large." in done.stderr
+def test_full_disk_is_reported_and_leaves_nothing(cli: Cli, size: int) -> None:
+    completed = limited(size, "grade", two_cases(), "-p", half_right())
+    assert completed.returncode == 2
+    assert "cannot be written: File too large." in completed.stderr
     no_run_left()
     cli("grade", "eval.jsonl", "-p", "base.jsonl", "--name", "p")
     before = contents("runs/p")
@@ -1059,16 +1072,18 @@ SIGNALS = """
 import os, signal
 from contextlib import suppress
 
+from callmark import Metric, Result
+
 MAIN = os.getpid()
 
 
 class Count:
     name = "count"
-    metrics = ("calls",)
+    metrics = (Metric("calls", "calls"),)
 
-    def __call__(self, attempt):
+    def evaluate(self, attempt):
         self.act()
-        return {"calls": 1}
+        return Result({"calls": 1})
 
 
 class Interrupts(Count):
@@ -1093,33 +1108,33 @@ class Orphans(Count):
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_an_interrupted_run_leaves_nothing(jobs: str) -> None:
+def test_interrupted_grade_leaves_nothing(jobs: str) -> None:
     Path("mine.py").write_text(SIGNALS)
     cases, predictions, _ = many_cases()
-    done = outside("grade", cases, "-p", predictions, "--evaluator", "mine:Interrupts", "--jobs", jobs, start_new_session=True)
-    assert done.returncode == 130
-    assert done.stderr.strip() == "callmark: interrupted."
+    completed = outside("grade", cases, "-p", predictions, "--evaluator", "mine:Interrupts", "--jobs", jobs, start_new_session=True)
+    assert completed.returncode == 130
+    assert completed.stderr.strip() == "callmark: interrupted."
     no_run_left()
 
 
-def test_a_process_that_is_killed_is_said() -> None:
+def test_killed_worker_process_is_reported() -> None:
     Path("mine.py").write_text(SIGNALS)
     cases, predictions, _ = many_cases()
-    done = outside("grade", cases, "-p", predictions, "--evaluator", "mine:Dies", "--jobs", "2")
-    assert done.returncode == 2
-    assert done.stderr == "callmark: a process that graded was ended from outside.\nFewer --jobs need less memory.\n"
+    completed = outside("grade", cases, "-p", predictions, "--evaluator", "mine:Dies", "--jobs", "2")
+    assert completed.returncode == 2
+    assert completed.stderr == "callmark: a process that graded was ended from outside.\nFewer --jobs need less memory.\n"
     no_run_left()
 
 
-def test_a_process_that_is_killed_while_it_speaks_is_said() -> None:
+def test_worker_killed_while_sending_is_reported() -> None:
     reader, writer = Pipe(duplex=False)
     os.write(writer.fileno(), struct.pack("!i", 100) + b"cut")
     writer.close()
     with closing(reader), pytest.raises(BadInput, match="a process that graded was ended from outside"):
-        next(_received(reader, []))
+        next(_receive(reader, []))
 
 
-def test_no_process_outlives_a_run_that_is_killed() -> None:
+def test_no_worker_outlives_a_killed_command() -> None:
     Path("mine.py").write_text(SIGNALS)
     write_rows(Path("eval.jsonl"), *[case(f"q{index}", call("f", {"a": "x" * 1000})) for index in range(500)])
     write_rows(Path("p.jsonl"), *[answer(f"q{index}", RIGHT) for index in range(500)])
@@ -1149,37 +1164,37 @@ def living(group: int) -> list[int]:
     "which",
     ["eval", "name"],
 )
-def test_names_that_are_no_utf8(cli: Cli, which: str) -> None:
+def test_file_names_that_are_not_utf8(cli: Cli, which: str) -> None:
     two_cases(), half_right()
     odd = os.fsdecode(b"odd-\xff")
     cases, name = ("eval.jsonl", odd) if which == "name" else (f"{odd}.jsonl", "p")
     Path("eval.jsonl").rename(cases)
-    done = cli("grade", cases, "-p", "base.jsonl", "--name", name)
-    if done.status == 2:
-        refused(done, "UTF-8")
+    completed = cli("grade", cases, "-p", "base.jsonl", "--name", name)
+    if completed.status == 2:
+        refused(completed, "UTF-8")
         no_run_left()
     else:
         assert cli("grade", f"runs/{name}").status == 0
 
 
-def test_a_current_folder_that_is_gone() -> None:
+def test_deleted_current_folder_is_reported() -> None:
     two_cases(), half_right()
     where = Path.cwd()
     command = f"mkdir gone && cd gone && rmdir ../gone && {sys.executable} -P -m callmark grade {where}/eval.jsonl -p {where}/base.jsonl"
-    done = subprocess.run(f"{command} -o {where}/runs", shell=True, capture_output=True, text=True, check=False)
-    assert "standard output" not in done.stderr
-    assert done.returncode in (0, 2)
+    completed = subprocess.run(f"{command} -o {where}/runs", shell=True, capture_output=True, text=True, check=False)
+    assert "standard output" not in completed.stderr
+    assert completed.returncode in (0, 2)
 
 
-def test_far_more_processes_than_cases(cli: Cli) -> None:
+def test_more_jobs_than_cases(cli: Cli) -> None:
     assert cli("grade", two_cases(), "-p", half_right(), "--jobs", "20", "--name", "p").status == 0
     assert scores("runs/p") == {"q1": 1.0, "q2": 0.0}
 
 
-def test_a_reader_that_goes_away_is_no_error() -> None:
+def test_closed_pipe_is_not_an_error() -> None:
     two_cases(), half_right()
     command = f"{sys.executable} -P -m callmark grade eval.jsonl -p base.jsonl --name p | head -1"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
-    assert done.stdout == "base.jsonl · 2 decision points · scored 2\n"
-    assert done.stderr == ""
+    completed = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert completed.stdout == "base.jsonl · 2 decision points · scored 2\n"
+    assert completed.stderr == ""
     assert sorted(contents("runs/p")) == RUN_FILES

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -40,25 +42,25 @@ def every(command: list[str], path: Path, folder: Path) -> list[str | Path]:
         (b'{"messages": [{"role": "user", "content": "\xff"}]}', "line 1: the row is not UTF-8 text, byte 0xff at column 44."),
         (
             b'{"a": 1}',
-            "line 1: no dialect recognises the row: its keys are a; messages, conversations or expected_function_calls was expected.",
+            "line 1: no format recognises the row: its keys are a; messages, conversations or expected_function_calls was expected.",
         ),
         (gzip.compress(b'{"messages": []}', mtime=0)[:-9], "is a gzip file that is cut off or damaged"),
     ],
 )
-def test_a_file_that_cannot_be_used(cli: Cli, tmp_path: Path, command: list[str], content: bytes, sentence: str) -> None:
+def test_unreadable_files_are_reported_with_the_reason(cli: Cli, tmp_path: Path, command: list[str], content: bytes, sentence: str) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_bytes(content)
-    done = cli(*every(command, path, tmp_path))
-    assert done.status == 2
-    assert done.err.startswith("callmark: ")
-    assert sentence in done.err
-    assert "bad.jsonl" in done.err
-    assert "Traceback" not in done.err
+    completed = cli(*every(command, path, tmp_path))
+    assert completed.status == 2
+    assert completed.err.startswith("callmark: ")
+    assert sentence in completed.err
+    assert "bad.jsonl" in completed.err
+    assert "Traceback" not in completed.err
     assert not (tmp_path / "out.jsonl").exists()
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_a_missing_file_and_a_directory(cli: Cli, tmp_path: Path, command: list[str]) -> None:
+def test_missing_file_and_directory_are_refused(cli: Cli, tmp_path: Path, command: list[str]) -> None:
     missing = cli(*every(command, tmp_path / "nowhere.jsonl", tmp_path))
     assert (missing.status, missing.err) == (2, f"callmark: there is no file {tmp_path / 'nowhere.jsonl'}.\n")
     folder = tmp_path / "folder"
@@ -68,7 +70,7 @@ def test_a_missing_file_and_a_directory(cli: Cli, tmp_path: Path, command: list[
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_bad_rows_are_skipped_counted_and_kept_when_asked(cli: Cli, tmp_path: Path, command: list[str]) -> None:
+def test_bad_rows_are_skipped_counted_and_rejected_on_request(cli: Cli, tmp_path: Path, command: list[str]) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(json.dumps(GOOD).encode() + b'\n{"messages": 5}\n{"messages": [\n\xff\n' + json.dumps(GOOD).encode() + b"\n")
     stopped = cli(*every(command, path, tmp_path), *(["--row", "5"] if command[0] == "show" else []))
@@ -76,27 +78,27 @@ def test_bad_rows_are_skipped_counted_and_kept_when_asked(cli: Cli, tmp_path: Pa
     assert "line 2: messages is a number" in stopped.err
     assert "Repair it, or pass --skip-bad to go on without it (--rejects FILE keeps such rows)." in stopped.err
     rejects = tmp_path / "rejects.jsonl"
-    done = cli(*every(command, path, tmp_path), "--skip-bad", "--rejects", rejects, *(["--row", "5"] if command[0] == "show" else []))
-    assert done.status == 0
-    assert f"callmark: 3 rows could not be read and were skipped, kept in {rejects}." in done.err
-    told = [json.loads(line) for line in rejects.read_text().splitlines()]
-    told = [one for one in told if isinstance(one["reason"], str)]
-    assert [one["line"] for one in told] == [2, 3, 4]
-    assert told[0]["text"] == '{"messages": 5}'
-    assert told[2]["base64"] == "/wo="
-    assert "UTF-8" in told[2]["reason"]
+    completed = cli(*every(command, path, tmp_path), "--skip-bad", "--rejects", rejects, *(["--row", "5"] if command[0] == "show" else []))
+    assert completed.status == 0
+    assert f"callmark: 3 rows could not be read and were skipped, kept in {rejects}." in completed.err
+    payload = [json.loads(line) for line in rejects.read_text().splitlines()]
+    payload = [one for one in payload if isinstance(one["reason"], str)]
+    assert [one["line"] for one in payload] == [2, 3, 4]
+    assert payload[0]["text"] == '{"messages": 5}'
+    assert payload[2]["base64"] == "/wo="
+    assert "UTF-8" in payload[2]["reason"]
 
 
-def test_lint_reports_bad_rows_as_findings_when_they_are_skipped(cli: Cli, tmp_path: Path) -> None:
-    done = cli("lint", write_rows(tmp_path / "x.jsonl", GOOD, "{"), "--skip-bad", "--json")
-    assert json.loads(done.out)["summary"] == {"broken_row": 1}
+def test_lint_reports_skipped_bad_rows_as_findings(cli: Cli, tmp_path: Path) -> None:
+    completed = cli("lint", write_rows(tmp_path / "x.jsonl", GOOD, "{"), "--skip-bad", "--json")
+    assert json.loads(completed.out)["summary"] == {"broken_row": 1}
 
 
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
         (["stat"], "there is no command called 'stat'. Did you mean stats?"),
-        (["stats", "x.jsonl", "--from", "opnai"], "there is no dialect called 'opnai'. Did you mean openai?"),
+        (["stats", "x.jsonl", "--from", "opnai"], "there is no format called 'opnai'. Did you mean openai?"),
         (["stats"], "Missing argument 'FILE...'"),
         (["stats", "x.jsonl", "--jsn"], "No such option"),
         (["filter", "x.jsonl", "-o", "y.jsonl"], "no rule was given, so every row would be kept."),
@@ -120,34 +122,34 @@ def test_lint_reports_bad_rows_as_findings_when_they_are_skipped(cli: Cli, tmp_p
         (["stats", "x.jsonl", "--tools", "x.jsonl"], "x.jsonl: tools is not a list, a list of tools was expected."),
     ],
 )
-def test_a_command_line_that_cannot_be_done(
+def test_invalid_command_lines_are_refused(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], sentence: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_rows(tmp_path / "x.jsonl", GOOD)
-    done = cli(*arguments)
-    assert done.status == 2
-    assert sentence in done.err
-    assert "Traceback" not in done.err
+    completed = cli(*arguments)
+    assert completed.status == 2
+    assert sentence in completed.err
+    assert "Traceback" not in completed.err
 
 
-def test_debug_shows_the_traceback_as_well() -> None:
-    done = subprocess.run(
+def test_debug_shows_the_traceback() -> None:
+    completed = subprocess.run(
         [sys.executable, "-m", "callmark", "stats", "nowhere.jsonl", "--debug"], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 2
-    assert "Traceback" in done.stderr
-    assert "callmark: there is no file nowhere.jsonl." in done.stderr
+    assert completed.returncode == 2
+    assert "Traceback" in completed.stderr
+    assert "callmark: there is no file nowhere.jsonl." in completed.stderr
 
 
-def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+def test_closed_pipe_is_not_an_error(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", *[GOOD] * 20_000)
-    done = subprocess.run(
+    completed = subprocess.run(
         f"{sys.executable} -m callmark expand {path} -o - | head -1", shell=True, capture_output=True, text=True, check=False
     )
-    assert json.loads(done.stdout)["id"] == "1:1"
-    assert "Traceback" not in done.stderr
-    assert "Broken" not in done.stderr
+    assert json.loads(completed.stdout)["id"] == "1:1"
+    assert "Traceback" not in completed.stderr
+    assert "Broken" not in completed.stderr
 
 
 def test_standard_input_and_output(tmp_path: Path) -> None:
@@ -160,7 +162,7 @@ def test_standard_input_and_output(tmp_path: Path) -> None:
     assert json.loads(counted.stdout)["tool_calls"]["total"] == 1
 
 
-def test_what_is_written_is_whole_or_not_there(cli: Cli, tmp_path: Path) -> None:
+def test_output_file_is_complete_or_absent(cli: Cli, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     out.write_text("before")
     path = write_rows(tmp_path / "x.jsonl", GOOD, "{")
@@ -169,21 +171,65 @@ def test_what_is_written_is_whole_or_not_there(cli: Cli, tmp_path: Path) -> None
     assert sorted(one.name for one in tmp_path.iterdir()) == ["out.jsonl", "x.jsonl"]
 
 
-def test_a_full_disk_is_said(cli: Cli, tmp_path: Path) -> None:
+def test_full_disk_is_reported(cli: Cli, tmp_path: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full here")
-    done = cli("expand", write_rows(tmp_path / "x.jsonl", GOOD), "-o", "/dev/full")
-    assert done.status == 2
-    assert "/dev/full cannot be written: No space left on device." in done.err
+    completed = cli("expand", write_rows(tmp_path / "x.jsonl", GOOD), "-o", "/dev/full")
+    assert completed.status == 2
+    assert "/dev/full cannot be written: No space left on device." in completed.err
 
 
-def test_filtering_a_file_into_itself_keeps_what_was_asked_for(cli: Cli, tmp_path: Path) -> None:
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["stats", "x.jsonl"],
+        ["stats", "x.jsonl", "--json"],
+        ["show", "x.jsonl"],
+        ["show", "x.jsonl", "--markdown"],
+        ["lint", "x.jsonl", "--json"],
+        ["expand", "x.jsonl", "-o", "-"],
+        ["filter", "x.jsonl", "-o", "-", "--min-calls", "1"],
+        ["split", "x.jsonl", "-o", "parts"],
+        ["convert", "x.jsonl", "-o", "-", "--to", "anthropic"],
+        ["grade", "x.jsonl", "--predictions", "predictions.jsonl"],
+        ["run", "x.jsonl", "--model", "scripted:perfect"],
+        ["export", "grader", "-o", "-"],
+        ["--help"],
+        ["--version"],
+    ],
+    ids=" ".join,
+)
+def test_unwritable_standard_output_is_reported_once_with_status_2(tmp_path: Path, command: list[str]) -> None:
+    """Without PYTHONUNBUFFERED: standard output is flushed before the interpreter exits, whose own message and status would be 120."""
+    write_rows(tmp_path / "x.jsonl", GOOD)
+    write_rows(tmp_path / "predictions.jsonl", {"tool_calls": [call("f")]})
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "CALLMARK_CACHE": str(tmp_path / "cache.sqlite")}
+    line = shlex.join([sys.executable, "-m", "callmark", *command])
+    completed = subprocess.run(
+        f"{line} > /dev/full", shell=True, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment
+    )
+    assert completed.returncode == 2
+    assert completed.stderr.splitlines()[-1].endswith(" cannot be written: No space left on device.")
+    assert completed.stderr.count("cannot be written") == 1
+    assert "Exception ignored" not in completed.stderr
+    closed = subprocess.run(f"{line} | true", shell=True, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
+    assert "rror" not in closed.stderr.replace("errors", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_unwritable_standard_error_keeps_the_exit_status(tmp_path: Path) -> None:
+    line = shlex.join([sys.executable, "-m", "callmark", "stats", "nowhere.jsonl"])
+    assert subprocess.run(f"{line} 2> /dev/full", shell=True, check=False, cwd=tmp_path).returncode == 2
+
+
+def test_filtering_a_file_into_itself_works(cli: Cli, tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", GOOD, row(user("no call")))
     assert cli("filter", path, "-o", path, "--min-calls", "1").status == 0
     assert path.read_text() == json.dumps(GOOD) + "\n"
 
 
-def test_output_with_gz_is_compressed(cli: Cli, tmp_path: Path) -> None:
+def test_gz_output_is_compressed(cli: Cli, tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", GOOD)
     cli("expand", path, "-o", tmp_path / "eval.jsonl.gz")
     assert json.loads(gzip.decompress((tmp_path / "eval.jsonl.gz").read_bytes()))["id"] == "1:1"

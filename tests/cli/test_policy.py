@@ -10,13 +10,19 @@ from tests.conftest import Cli
 from tests.rows import assistant, call, user
 
 RULES = "rules: [{id: ask-first, says: Ask first., confirmed: book}]"
-TALK = [user("I want to fly"), assistant(call("book"))]
+CONVERSATION = [user("I want to fly"), assistant(call("book"))]
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    row = {"task_id": 1, "trial": 0, "reward": 0.0, "info": {"task": {"instruction": "Fly.", "actions": [{"name": "book"}]}}, "traj": TALK}
+    row = {
+        "task_id": 1,
+        "trial": 0,
+        "reward": 0.0,
+        "info": {"task": {"instruction": "Fly.", "actions": [{"name": "book"}]}},
+        "traj": CONVERSATION,
+    }
     Path("air.json").write_text(json.dumps([row]))
     Path("rules.yaml").write_text(RULES)
 
@@ -25,27 +31,27 @@ def metrics(cli: Cli, *arguments: str) -> Any:
     return json.loads(cli("grade", *arguments, "--json").out)["summary"]["metrics"]
 
 
-def test_rules_bring_the_suite_with_them(cli: Cli) -> None:
+def test_policy_rules_enable_the_policy_evaluator(cli: Cli) -> None:
     assert "policy.kept" not in metrics(cli, "air.json", "--name", "without")
     found = metrics(cli, "air.json", "--name", "with", "--policy", "rules.yaml")
     assert (found["policy.kept"]["mean"], found["policy.rules"]["mean"]) == (0, 0)
     assert metrics(cli, "runs/with") == found  # its rules stand in its run.json
 
 
-def test_the_file_is_found_from_where_callmark_toml_stands(cli: Cli) -> None:
+def test_policy_path_is_relative_to_callmark_toml(cli: Cli) -> None:
     Path("settings").mkdir()
     Path("rules.yaml").rename("settings/mine.yaml")
-    Path("settings/callmark.toml").write_text('policy = "mine.yaml"')
+    Path("settings/callmark.toml").write_text('[evaluators.policy]\nrules = "mine.yaml"')
     assert "policy.kept" in metrics(cli, "air.json", "--config", "settings/callmark.toml")
 
 
-def test_rules_may_stand_in_callmark_toml_itself(cli: Cli) -> None:
-    Path("callmark.toml").write_text('[[policy.rules]]\nid = "a"\nsays = "b"\nnever = "book"\n')
+def test_policy_rules_may_be_inline_in_callmark_toml(cli: Cli) -> None:
+    Path("callmark.toml").write_text('[[evaluators.policy.rules]]\nid = "a"\nsays = "b"\nnever = "book"\n')
     assert metrics(cli, "air.json")["policy.kept"]["mean"] == 0
 
 
 @pytest.mark.parametrize(
-    "text, said",
+    "text, expected_text",
     [
         (None, "rules.yaml cannot be read: No such file or directory"),
         ("rules: [", "rules.yaml, line 1: this is not YAML"),
@@ -54,20 +60,20 @@ def test_rules_may_stand_in_callmark_toml_itself(cli: Cli) -> None:
         ("[" * 3000, "rules.yaml nests too deep to be read"),
     ],
 )
-def test_what_is_no_policy_is_refused_with_the_file(cli: Cli, text: str | None, said: str) -> None:
+def test_invalid_policy_file_is_refused_by_name(cli: Cli, text: str | None, expected_text: str) -> None:
     Path("rules.yaml").unlink() if text is None else Path("rules.yaml").write_text(text)
     found = cli("grade", "air.json", "--policy", "rules.yaml")
     assert (found.status, found.out) == (2, "")
-    assert said in found.err
+    assert expected_text in found.err
 
 
-def test_the_suite_without_rules_is_refused(cli: Cli) -> None:
+def test_policy_evaluator_without_rules_is_refused(cli: Cli) -> None:
     assert "the evaluator policy has no rules to go by" in cli("grade", "air.json", "--evaluator", "policy").err
 
 
-def test_a_rule_that_is_said_twice_is_refused(cli: Cli, tmp_path: Path) -> None:
+def test_repeated_rule_is_refused(cli: Cli, tmp_path: Path) -> None:
     rules = tmp_path / "rules.yaml"
     rules.write_text("rules:\n- id: a\n  says: Never.\n  never: delete\n  never: make\n")
-    done = cli("grade", tmp_path / "cases.jsonl", "--policy", rules)
-    assert done.status == 2
-    assert "rules.yaml, line 2: the key 'never' stands twice in one object" in done.err
+    completed = cli("grade", tmp_path / "cases.jsonl", "--policy", rules)
+    assert completed.status == 2
+    assert "rules.yaml, line 2: the key 'never' stands twice in one object" in completed.err

@@ -1,4 +1,4 @@
-"""`callmark report`: where the page goes, what is said about it."""
+"""`callmark report`: where the page goes, what is expected_text about it."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.viewer.grading_helpers import answer, case, graded
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with two runs of ten cases."""
     monkeypatch.chdir(tmp_path)
     make_run(tmp_path / "base", some(5, of=10))
@@ -24,36 +24,36 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def said(*arguments: str) -> str:
-    done = CliRunner().invoke(command, arguments, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.output
+def report_output(*arguments: str) -> str:
+    completed = CliRunner().invoke(command, arguments, catch_exceptions=False)
+    assert completed.exit_code == 0, completed.output
+    return completed.output
 
 
-def test_the_report_goes_into_the_folder_of_the_first_run(here: Path) -> None:
-    assert said("base", "tuned").startswith("base/report.html   0.")
-    assert (here / "base" / "report.html").read_bytes().startswith(b"<!doctype html>")
+def test_default_report_is_in_the_folder_of_the_first_run(workdir: Path) -> None:
+    assert report_output("base", "tuned").startswith("base/report.html   0.")
+    assert (workdir / "base" / "report.html").read_bytes().startswith(b"<!doctype html>")
 
 
-def test_it_goes_where_it_is_told_to(here: Path) -> None:
-    found = json.loads(said("base", "-o", "sub/page.html", "--json"))
+def test_report_is_written_to_the_given_file(workdir: Path) -> None:
+    found = json.loads(report_output("base", "-o", "sub/page.html", "--json"))
     assert found["report"] == "sub/page.html"
-    assert found["bytes"] == (here / "sub" / "page.html").stat().st_size
+    assert found["bytes"] == (workdir / "sub" / "page.html").stat().st_size
     assert found["left_out"]["of_cases"] == 10
 
 
-def test_it_can_go_to_standard_output(here: Path) -> None:
-    page = said("base", "-o", "-")
+def test_report_is_written_to_standard_output(workdir: Path) -> None:
+    page = report_output("base", "-o", "-")
     assert page.startswith("<!doctype html>")
     assert page.rstrip().endswith("</html>")
 
 
-def test_what_did_not_fit_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_conversations_that_do_not_fit_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cases = [case(f"c{n}", [call("get_weather", {"city": "Bonn"})], messages=[{"role": "user", "content": "x" * 5000}]) for n in range(4)]
     run = graded(tmp_path, cases, [answer("c0")])
     whole: Any = report.write_report
     monkeypatch.setattr(report, "write_report", lambda runs, out: whole(runs, out, max_bytes=11_000))
-    assert "2 of 4 conversations did not fit" in said(str(run.folder))
+    assert "2 of 4 conversations did not fit" in report_output(str(run.folder))
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_what_did_not_fit_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         (["base", "-o", "."], "is a directory"),
     ],
 )
-def test_what_cannot_be_written_is_refused(here: Path, arguments: list[str], sentence: str) -> None:
-    before = sorted(here.rglob("*"))
+def test_invalid_outputs_are_refused(workdir: Path, arguments: list[str], sentence: str) -> None:
+    before = sorted(workdir.rglob("*"))
     with pytest.raises(BadInput, match=sentence):
         command.main(arguments, standalone_mode=False)
-    assert sorted(here.rglob("*")) == before
+    assert sorted(workdir.rglob("*")) == before

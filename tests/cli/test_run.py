@@ -35,13 +35,13 @@ def wrong(messages, tools):
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with an agent and five conversations of one call each."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.delitem(sys.modules, "agent", raising=False)
     (tmp_path / "agent.py").write_text(AGENT)
-    talks = [
+    conversations = [
         row(
             user(f"How is Bonn{n}?"),
             assistant(call("get_weather", {"city": f"Bonn{n}"}, "1")),
@@ -51,7 +51,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         )
         for n in range(5)
     ]
-    write_rows(tmp_path / "talks.jsonl", *talks)
+    write_rows(tmp_path / "conversations.jsonl", *conversations)
     return tmp_path
 
 
@@ -68,60 +68,60 @@ def asked() -> list[str]:
     return sorted(Path("asked.log").read_text().splitlines()) if Path("asked.log").exists() else []
 
 
-def test_a_model_is_asked_graded_and_shown(cli: Cli, here: Path) -> None:
-    done = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine")
-    assert done.status == 0, done.err
-    assert "5 decision points" in done.out
-    assert "talks.jsonl holds conversations: they were cut into decision points on the way" in done.out
-    assert re.search(r"call\.score +1 ", done.out)
+def test_model_is_run_graded_and_shown(cli: Cli, workdir: Path) -> None:
+    completed = cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "mine")
+    assert completed.status == 0, completed.err
+    assert "5 decision points" in completed.out
+    assert "conversations.jsonl holds conversations: they were cut into decision points on the way" in completed.out
+    assert re.search(r"call\.score +1 ", completed.out)
     assert [line["case"] for line in sorted(lines("runs/mine/predictions.jsonl"), key=lambda line: line["case"])] == [
         f"t{n}:1" for n in range(5)
     ]
     assert all(line["usage"]["seconds"] > 0 for line in lines("runs/mine/predictions.jsonl"))
     assert len(lines("runs/mine/grades.jsonl")) == 5
-    assert info("mine")["asked"] == {
+    assert info("mine")["model_run"] == {
         "label": "agent.answer",
         "model": {"model": "python:agent:answer"},
-        "questions": 5,
-        "answers": 5,
+        "requests": 5,
+        "predictions": 5,
     }
     assert len(asked()) == 5
 
 
-def test_several_models_stand_side_by_side(cli: Cli, here: Path) -> None:
-    done = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--model", "python:agent:wrong", "--name", "both")
-    assert done.status == 0, done.err
-    assert "2 models · 5 decision points" in done.out
-    assert re.search(r"call\.score .*1 .* 0\b", done.out)
-    assert re.search(r"no call +· +5", done.out)
-    assert "runs/both-agent.answer\nruns/both-agent.wrong\n" in done.out
+def test_several_models_are_shown_side_by_side(cli: Cli, workdir: Path) -> None:
+    completed = cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--model", "python:agent:wrong", "--name", "both")
+    assert completed.status == 0, completed.err
+    assert "2 models · 5 decision points" in completed.out
+    assert re.search(r"call\.score .*1 .* 0\b", completed.out)
+    assert re.search(r"no call +· +5", completed.out)
+    assert "runs/both-agent.answer\nruns/both-agent.wrong\n" in completed.out
 
 
-def test_for_machines_there_is_one_entry_for_each_model(cli: Cli, here: Path) -> None:
-    done = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--model", "python:agent:wrong", "--json")
-    assert [one["summary"]["metrics"]["call.score"]["mean"] for one in json.loads(done.out)] == [1.0, 0.0]
-    assert all(one["summary"]["details"]["confusion"]["cells"] for one in json.loads(done.out))
+def test_json_has_one_entry_per_model(cli: Cli, workdir: Path) -> None:
+    completed = cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--model", "python:agent:wrong", "--json")
+    assert [one["summary"]["metrics"]["call.score"]["mean"] for one in json.loads(completed.out)] == [1.0, 0.0]
+    assert all(one["summary"]["details"]["confusion"]["cells"] for one in json.loads(completed.out))
 
 
-def test_fewer_trials_than_before_are_refused_too(cli: Cli, here: Path) -> None:
-    cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "thrice", "--trials", "3")
-    done = cli("run", "runs/thrice", "--resume", "--trials", "1")
-    assert (done.status, "was begun with trials 3, now it is 1" in done.err) == (2, True), done.err
+def test_resuming_with_fewer_trials_is_refused(cli: Cli, workdir: Path) -> None:
+    cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "thrice", "--trials", "3")
+    completed = cli("run", "runs/thrice", "--resume", "--trials", "1")
+    assert (completed.status, "was begun with trials 3, now it is 1" in completed.err) == (2, True), completed.err
 
 
-def test_only_the_first_so_many_are_asked_and_graded(cli: Cli, here: Path) -> None:
-    done = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "few", "--limit", "2")
-    assert "2 decision points" in done.out
+def test_limit_runs_and_grades_the_first_cases(cli: Cli, workdir: Path) -> None:
+    completed = cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "few", "--limit", "2")
+    assert "2 decision points" in completed.out
     assert len(asked()) == 2
     assert info("few")["cases"] == 2
     again = cli("grade", "runs/few")
     assert (again.status, "2 decision points" in again.out) == (0, True)
 
 
-def test_each_question_is_asked_as_often_as_said(cli: Cli, here: Path) -> None:
-    done = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "thrice", "--trials", "3")
-    assert "5 decision points" in done.out
-    assert "each asked 3 times" in done.out
+def test_trials_repeat_each_case(cli: Cli, workdir: Path) -> None:
+    completed = cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "thrice", "--trials", "3")
+    assert "5 decision points" in completed.out
+    assert "each asked 3 times" in completed.out
     assert len(asked()) == 15
     assert [(line["case"], line.get("trial", 0)) for line in lines("runs/thrice/grades.jsonl")][:4] == [
         ("t0:1", 0),
@@ -131,31 +131,31 @@ def test_each_question_is_asked_as_often_as_said(cli: Cli, here: Path) -> None:
     ]
 
 
-def test_the_users_own_crash_is_an_error_apart_and_the_status_is_3(cli: Cli, here: Path) -> None:
+def test_crash_of_a_user_function_is_an_error_with_status_3(cli: Cli, workdir: Path) -> None:
     Path("broken").touch()
-    done = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine")
-    assert done.status == 3
-    assert "scored 4 of 5, 1 error" in done.out
-    assert "the agent fell over" in done.out
-    assert "agent.py:" in done.out
+    completed = cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "mine")
+    assert completed.status == 3
+    assert "scored 4 of 5, 1 error" in completed.out
+    assert "the agent fell over" in completed.out
+    assert "agent.py:" in completed.out
 
 
-def test_going_on_asks_only_for_what_has_no_answer(cli: Cli, here: Path) -> None:
+def test_resuming_requests_only_missing_predictions(cli: Cli, workdir: Path) -> None:
     Path("broken").touch()
-    cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine")
+    cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "mine")
     Path("broken").unlink()
     Path("asked.log").unlink()
-    done = cli("run", "runs/mine", "--resume")
-    assert (done.status, asked()) == (0, ["How is Bonn3?"]), done.err
-    assert "scored 5" in done.out
+    completed = cli("run", "runs/mine", "--resume")
+    assert (completed.status, asked()) == (0, ["How is Bonn3?"]), completed.err
+    assert "scored 5" in completed.out
     Path("asked.log").unlink()
-    again = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine", "--resume")
+    again = cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "mine", "--resume")
     assert (again.status, asked()) == (0, [])
 
 
-def test_going_on_with_a_run_that_never_began_begins_it(cli: Cli, here: Path) -> None:
-    done = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "new", "--resume")
-    assert (done.status, len(asked())) == (0, 5)
+def test_resuming_a_run_that_never_started_starts_it(cli: Cli, workdir: Path) -> None:
+    completed = cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "new", "--resume")
+    assert (completed.status, len(asked())) == (0, 5)
 
 
 @pytest.mark.parametrize(
@@ -167,32 +167,32 @@ def test_going_on_with_a_run_that_never_began_begins_it(cli: Cli, here: Path) ->
         (("--model", "python:agent:wrong"), 'runs/mine was begun with model "python:agent:answer", now it is "python:agent:wrong"'),
     ],
 )
-def test_a_changed_setting_is_refused_with_what_changed(cli: Cli, here: Path, change: tuple[str, ...], sentence: str) -> None:
-    cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine")
+def test_resuming_with_a_changed_setting_is_refused(cli: Cli, workdir: Path, change: tuple[str, ...], sentence: str) -> None:
+    cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "mine")
     given = change if "--model" in change else ("--model", "python:agent:answer", *change)
-    for arguments in (("run", "runs/mine", *change), ("run", "talks.jsonl", "--name", "mine", *given)):
-        done = cli(*arguments, "--resume")
-        assert (done.status, sentence in done.err) == (2, True), done.err
+    for arguments in (("run", "runs/mine", *change), ("run", "conversations.jsonl", "--name", "mine", *given)):
+        completed = cli(*arguments, "--resume")
+        assert (completed.status, sentence in completed.err) == (2, True), completed.err
     assert len(asked()) == 5
 
 
-def test_a_changed_dataset_is_refused(cli: Cli, here: Path) -> None:
-    cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine")
-    with Path("talks.jsonl").open("a") as file:
-        file.write(Path("talks.jsonl").read_text().splitlines()[0].replace("t0", "t9") + "\n")
-    done = cli("run", "runs/mine", "--resume")
-    assert (done.status, len(asked())) == (2, 5)
-    assert "talks.jsonl has changed since runs/mine was begun" in done.err
+def test_resuming_with_a_changed_dataset_is_refused(cli: Cli, workdir: Path) -> None:
+    cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "mine")
+    with Path("conversations.jsonl").open("a") as file:
+        file.write(Path("conversations.jsonl").read_text().splitlines()[0].replace("t0", "t9") + "\n")
+    completed = cli("run", "runs/mine", "--resume")
+    assert (completed.status, len(asked())) == (2, 5)
+    assert "conversations.jsonl has changed since runs/mine was begun" in completed.err
 
 
-def test_what_comes_through_a_pipe_can_be_gone_on_with(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_on_piped_cases_can_be_resumed(cli: Cli, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Pipe:
-        buffer = io.BufferedReader(io.BytesIO(Path("talks.jsonl").read_bytes()))
+        buffer = io.BufferedReader(io.BytesIO(Path("conversations.jsonl").read_bytes()))
 
     monkeypatch.setattr(sys, "stdin", Pipe)
-    done = cli("run", "-", "--model", "python:agent:answer", "--model", "python:agent:wrong", "--name", "piped")
-    assert done.status == 0, done.err
-    assert "standard input holds conversations" in done.out
+    completed = cli("run", "-", "--model", "python:agent:answer", "--model", "python:agent:wrong", "--name", "piped")
+    assert completed.status == 0, completed.err
+    assert "standard input holds conversations" in completed.out
     for name in ("piped-agent.answer", "piped-agent.wrong"):
         assert cli("run", f"runs/{name}", "--resume").status == 0
 
@@ -222,15 +222,15 @@ def test_what_comes_through_a_pipe_can_be_gone_on_with(cli: Cli, here: Path, mon
         ((), "--model is missing"),
     ],
 )
-def test_what_cannot_work_is_said_in_a_sentence_before_anything_is_asked(
-    cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], sentence: str
+def test_invalid_options_are_refused_before_any_request(
+    cli: Cli, workdir: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], sentence: str
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    done = cli("run", "talks.jsonl", *arguments)
-    assert done.status == 2
-    assert sentence in done.err
-    assert done.err.startswith("callmark: ")
-    assert "Traceback" not in done.err
+    completed = cli("run", "conversations.jsonl", *arguments)
+    assert completed.status == 2
+    assert sentence in completed.err
+    assert completed.err.startswith("callmark: ")
+    assert "Traceback" not in completed.err
     assert asked() == []
     assert not any(Path("runs").iterdir()) if Path("runs").exists() else True
 
@@ -244,31 +244,31 @@ def test_what_cannot_work_is_said_in_a_sentence_before_anything_is_asked(
         ("twice.jsonl", "stands for two cases"),
     ],
 )
-def test_cases_that_cannot_be_asked_are_refused(cli: Cli, here: Path, file: str, sentence: str) -> None:
+def test_cases_that_cannot_be_run_are_refused(cli: Cli, workdir: Path, file: str, sentence: str) -> None:
     scenario = {
         "id": "s", "instructions": "Ask for the weather.", "completion_condition": "It was told.", "expected_function_calls": [],
         "scenario_type": "x", "description": "d",
     }  # fmt: skip
-    write_rows(here / "scenarios.jsonl", scenario)
-    write_rows(here / "silent.jsonl", row(user("hello"), assistant(text="hello"), tools=[WEATHER], id="x"))
+    write_rows(workdir / "scenarios.jsonl", scenario)
+    write_rows(workdir / "silent.jsonl", row(user("hello"), assistant(text="hello"), tools=[WEATHER], id="x"))
     point = {
         "id": "p",
         "messages": [user("Bonn?")],
         "tools": [WEATHER],
         "expected_output": assistant(call("get_weather", {"city": "Bonn"}, "1")),
     }
-    write_rows(here / "twice.jsonl", point, point)
-    done = cli("run", file, "--model", "python:agent:answer")
-    assert (done.status, sentence in done.err) == (2, True), done.err
+    write_rows(workdir / "twice.jsonl", point, point)
+    completed = cli("run", file, "--model", "python:agent:answer")
+    assert (completed.status, sentence in completed.err) == (2, True), completed.err
     assert not Path("runs").exists() or not any(Path("runs").iterdir())
 
 
-def test_a_name_that_is_taken_is_not_written_over(cli: Cli, here: Path) -> None:
-    cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine")
-    done = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine")
-    assert (done.status, len(asked())) == (2, 5)
-    assert "there is a run in runs/mine already" in done.err
-    assert "--resume goes on with it" in done.err
+def test_existing_run_is_not_overwritten(cli: Cli, workdir: Path) -> None:
+    cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "mine")
+    completed = cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "mine")
+    assert (completed.status, len(asked())) == (2, 5)
+    assert "there is a run in runs/mine already" in completed.err
+    assert "--resume goes on with it" in completed.err
 
 
 @pytest.mark.parametrize(
@@ -280,66 +280,66 @@ def test_a_name_that_is_taken_is_not_written_over(cli: Cli, here: Path) -> None:
         (("runs", "--resume"), "runs is no run"),
     ],
 )
-def test_what_is_no_run_to_go_on_with_is_refused(cli: Cli, here: Path, arguments: tuple[str, ...], sentence: str) -> None:
-    cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine")
-    cli("grade", "talks.jsonl", "-p", "runs/mine/predictions.jsonl", "--name", "graded")
-    done = cli("run", *arguments)
-    assert (done.status, sentence in done.err) == (2, True), done.err
+def test_folder_that_cannot_be_resumed_is_refused(cli: Cli, workdir: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "mine")
+    cli("grade", "conversations.jsonl", "-p", "runs/mine/predictions.jsonl", "--name", "graded")
+    completed = cli("run", *arguments)
+    assert (completed.status, sentence in completed.err) == (2, True), completed.err
 
 
-def test_names_from_the_configuration_are_understood(cli: Cli, here: Path) -> None:
+def test_models_are_found_by_configured_name(cli: Cli, workdir: Path) -> None:
     Path("callmark.toml").write_text('[models.mine]\nmodel = "python:agent:answer"\n[models.other]\nmodel = "python:agent:wrong"\n')
-    done = cli("run", "talks.jsonl", "--model", "mine", "--model", "other", "--name", "both")
-    assert done.status == 0, done.err
+    completed = cli("run", "conversations.jsonl", "--model", "mine", "--model", "other", "--name", "both")
+    assert completed.status == 0, completed.err
     assert sorted(os.listdir("runs")) == ["both-mine", "both-other"]
-    missing = cli("run", "talks.jsonl", "--model", "min")
+    missing = cli("run", "conversations.jsonl", "--model", "min")
     assert "there is no model called 'min'. Did you mean mine?" in missing.err
 
 
-def test_what_there_is_to_ask_is_listed_without_any_key(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_models_shows_no_key(cli: Cli, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-recognisable-0123456789")
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     Path("callmark.toml").write_text('[models.mine]\nmodel = "http://me:sk-other-9876543210@host:1/v1#x"\n')
-    done = cli("run", "--list-models")
-    assert done.status == 0
-    assert "✓  openai:" in done.out
-    assert "ANTHROPIC_API_KEY is not set" in done.out
-    assert "mine" in done.out
-    assert "sk-" not in done.out + done.err
+    completed = cli("run", "--list-models")
+    assert completed.status == 0
+    assert "✓  openai:" in completed.out
+    assert "ANTHROPIC_API_KEY is not set" in completed.out
+    assert "mine" in completed.out
+    assert "sk-" not in completed.out + completed.err
 
 
-def test_a_second_process_on_the_same_folder_is_refused(cli: Cli, here: Path) -> None:
+def test_second_process_on_the_same_run_is_refused(cli: Cli, workdir: Path) -> None:
     Path("slow.py").write_text("import time\ndef answer(messages, tools):\n    time.sleep(30)\n")
     code = "from callmark.cli.main import main; main()"
-    command = [sys.executable, "-c", code, "run", "talks.jsonl", "--model", "python:slow:answer", "--name", "mine"]
+    command = [sys.executable, "-c", code, "run", "conversations.jsonl", "--model", "python:slow:answer", "--name", "mine"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as other:
         until = time.monotonic() + 20
         while not Path("runs/mine/run.json").exists() and time.monotonic() < until:
             time.sleep(0.05)
         for arguments in (("run", "runs/mine", "--resume"), ("grade", "runs/mine")):
-            done = cli(*arguments)
-            assert (done.status, "another process" in done.err) == (2, True), done.err
+            completed = cli(*arguments)
+            assert (completed.status, "another process" in completed.err) == (2, True), completed.err
         other.send_signal(signal.SIGINT)
         assert other.stderr is not None
-        said = other.stderr.read()
+        expected_text = other.stderr.read()
         assert other.wait(20) == 130
-    assert "0 of 5 answers kept. To go on:\ncallmark run runs/mine --resume\n" in said
+    assert "0 of 5 answers kept. To go on:\ncallmark run runs/mine --resume\n" in expected_text
     assert info("mine")["status"] == "interrupted"
 
 
-def test_running_into_a_full_disk_is_said(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_reported(cli: Cli, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(file: int, data: bytes) -> int:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("callmark.runs.journal.os.write", full)
-    done = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine")
-    assert done.status == 2
-    assert "predictions.jsonl cannot be written: No space left on device" in done.err
+    completed = cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "mine")
+    assert completed.status == 2
+    assert "predictions.jsonl cannot be written: No space left on device" in completed.err
 
 
-def test_a_batch_is_written_and_what_comes_back_is_graded_errors_apart(cli: Cli, here: Path) -> None:
-    done = cli("export", "batch", "talks.jsonl", "--model", "openai:some-model", "--temperature", "0", "-o", "batch.jsonl")
-    assert (done.status, done.out) == (0, "5 requests → batch.jsonl\n")
+def test_batch_output_is_graded_with_errors_excluded(cli: Cli, workdir: Path) -> None:
+    completed = cli("export", "batch", "conversations.jsonl", "--model", "openai:some-model", "--temperature", "0", "-o", "batch.jsonl")
+    assert (completed.status, completed.out) == (0, "5 requests → batch.jsonl\n")
     requests = lines("batch.jsonl")
     assert {(request["method"], request["url"], request["body"]["model"], request["body"]["temperature"]) for request in requests} == {
         ("POST", "/v1/chat/completions", "some-model", 0)
@@ -358,10 +358,10 @@ def test_a_batch_is_written_and_what_comes_back_is_graded_errors_apart(cli: Cli,
         }
         for place, request in enumerate(requests[:4])
     ]
-    write_rows(here / "output.jsonl", *answered)
+    write_rows(workdir / "output.jsonl", *answered)
     failed = {"code": "batch_expired", "message": "This request could not be executed before the completion window expired."}
-    write_rows(here / "errors.jsonl", {"id": "batch_req_9", "custom_id": requests[4]["custom_id"], "response": None, "error": failed})
-    graded = cli("grade", "talks.jsonl", "--predictions", "output.jsonl", "--predictions", "errors.jsonl")
+    write_rows(workdir / "errors.jsonl", {"id": "batch_req_9", "custom_id": requests[4]["custom_id"], "response": None, "error": failed})
+    graded = cli("grade", "conversations.jsonl", "--predictions", "output.jsonl", "--predictions", "errors.jsonl")
     assert graded.status == 3
     assert "scored 4 of 5, 1 error" in graded.out
     assert "call.score               1 " in graded.out
@@ -369,32 +369,32 @@ def test_a_batch_is_written_and_what_comes_back_is_graded_errors_apart(cli: Cli,
 
 
 @pytest.mark.parametrize("model, sentence", [("scripted:hasty", "scripted:hasty is sent no requests"), ("openai:", "names no model")])
-def test_a_batch_for_nobody_is_refused(cli: Cli, here: Path, model: str, sentence: str) -> None:
-    done = cli("export", "batch", "talks.jsonl", "--model", model, "-o", "batch.jsonl")
-    assert (done.status, sentence in done.err) == (2, True), done.err
+def test_batch_for_a_model_without_requests_is_refused(cli: Cli, workdir: Path, model: str, sentence: str) -> None:
+    completed = cli("export", "batch", "conversations.jsonl", "--model", model, "-o", "batch.jsonl")
+    assert (completed.status, sentence in completed.err) == (2, True), completed.err
     assert not Path("batch.jsonl").exists()
 
 
 @pytest.mark.parametrize("how", ["raise RuntimeError(os.environ['MY_API_KEY'])", "return 'my key is ' + os.environ['MY_API_KEY']"])
-def test_what_an_agent_gives_away_is_written_nowhere(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+def test_secrets_in_agent_output_are_not_written(cli: Cli, workdir: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     monkeypatch.setenv("MY_API_KEY", "sk-recognisable-0123456789")
     Path("leak.py").write_text(f"import os\ndef answer(messages, tools):\n    {how}\n")
     monkeypatch.delitem(sys.modules, "leak", raising=False)
-    done = cli("run", "talks.jsonl", "--model", "python:leak:answer", "--name", "mine")
-    assert done.status in (0, 3)
+    completed = cli("run", "conversations.jsonl", "--model", "python:leak:answer", "--name", "mine")
+    assert completed.status in (0, 3)
     written = b"".join(file.read_bytes() for file in Path("runs/mine").iterdir())
     assert b"sk-recognisable" not in written
-    assert "sk-recognisable" not in done.out + done.err
+    assert "sk-recognisable" not in completed.out + completed.err
 
 
-def test_whoever_looks_sees_the_rate_the_errors_and_the_score(here: Path) -> None:
+def test_progress_bar_shows_rate_errors_and_score(workdir: Path) -> None:
     Path("slow.py").write_text("import time\ndef answer(messages, tools):\n    time.sleep(0.2)\n    raise ValueError('no')\n")
     command = [
         sys.executable,
         "-c",
         "from callmark.cli.main import main; main()",
         "run",
-        "talks.jsonl",
+        "conversations.jsonl",
         "--trials",
         "4",
         "--concurrency",
@@ -403,15 +403,15 @@ def test_whoever_looks_sees_the_rate_the_errors_and_the_score(here: Path) -> Non
     looking, shown = os.openpty()
     environment = {**os.environ, "COLUMNS": "150", "TERM": "xterm"}
     models = ["--model", "python:slow:answer", "--model", "scripted:perfect"]
-    done = subprocess.run([*command, *models], stdout=subprocess.DEVNULL, stderr=shown, env=environment, timeout=60, check=False)
+    completed = subprocess.run([*command, *models], stdout=subprocess.DEVNULL, stderr=shown, env=environment, timeout=60, check=False)
     os.close(shown)
-    said = b""
+    expected_text = b""
     while len(piece := _read(looking)):
-        said += piece
+        expected_text += piece
     os.close(looking)
-    assert done.returncode == 3
-    assert re.search(rb"slow.answer.*\d+/20.*errors", said)
-    assert re.search(rb"scripted-perfect.*20/20.*score 1", said)
+    assert completed.returncode == 3
+    assert re.search(rb"slow.answer.*\d+/20.*errors", expected_text)
+    assert re.search(rb"scripted-perfect.*20/20.*score 1", expected_text)
 
 
 def _read(file: int) -> bytes:
@@ -421,89 +421,98 @@ def _read(file: int) -> bytes:
         return b""
 
 
-def test_money_is_counted_and_stops_the_asking(cli: Cli, here: Path) -> None:
-    said = {"role": "assistant", "content": "no"}
-    completion = {"choices": [{"message": said}], "usage": {"prompt_tokens": 1000, "completion_tokens": 500}}
+def test_cost_is_counted_and_limited(cli: Cli, workdir: Path) -> None:
+    expected_text = {"role": "assistant", "content": "no"}
+    completion = {"choices": [{"message": expected_text}], "usage": {"prompt_tokens": 1000, "completion_tokens": 500}}
     Path("paid.py").write_text(f"def answer(messages, tools):\n    return {completion}\n")
     Path("callmark.toml").write_text('[models.paid]\nmodel = "python:paid:answer"\nconcurrency = 1\nprice = { input = 2, output = 4 }\n')
-    done = cli("run", "talks.jsonl", "--model", "paid", "--name", "all")
-    assert (done.status, "5,000 tokens in, 2,500 out · cost 0.02" in done.out) == (0, True), done.out
-    stopped = cli("run", "talks.jsonl", "--model", "paid", "--name", "some", "--max-cost", "0.01")
+    completed = cli("run", "conversations.jsonl", "--model", "paid", "--name", "all")
+    assert (completed.status, "5,000 tokens in, 2,500 out · cost 0.02" in completed.out) == (0, True), completed.out
+    stopped = cli("run", "conversations.jsonl", "--model", "paid", "--name", "some", "--max-cost", "0.01")
     assert stopped.status == 3
     assert "stopped: --max-cost 0.01 was reached" in stopped.out
     assert len(lines("runs/some/predictions.jsonl")) == 3
 
 
 @pytest.mark.parametrize("resume", [(), ("--resume",)])
-def test_of_two_processes_that_begin_one_run_together_one_runs_and_the_other_harms_nothing(
-    cli: Cli, here: Path, resume: tuple[str, ...]
-) -> None:
+def test_concurrent_start_of_one_run_is_safe(cli: Cli, workdir: Path, resume: tuple[str, ...]) -> None:
     Path("slow.py").write_text("import time\ndef answer(messages, tools):\n    time.sleep(1)\n    return 'no'\n")
-    command = [sys.executable, "-c", "from callmark.cli.main import main; main()", "run", "talks.jsonl", "--model", "python:slow:answer"]
+    command = [
+        sys.executable,
+        "-c",
+        "from callmark.cli.main import main; main()",
+        "run",
+        "conversations.jsonl",
+        "--model",
+        "python:slow:answer",
+    ]
     both = [
         subprocess.Popen([*command, "--name", "one", *resume], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
-    said = [process.communicate(timeout=60)[1] for process in both]
-    assert sorted(process.returncode for process in both) == [0, 2], said
-    assert any("another process" in text or "already" in text for text in said)
+    expected_text = [process.communicate(timeout=60)[1] for process in both]
+    assert sorted(process.returncode for process in both) == [0, 2], expected_text
+    assert any("another process" in text or "already" in text for text in expected_text)
     assert len(lines("runs/one/grades.jsonl")) == 5
-    assert info("one")["asked"]["answers"] == 5
+    assert info("one")["model_run"]["predictions"] == 5
 
 
-def test_a_folder_that_is_no_run_is_not_gone_on_with_and_nothing_in_it_is_touched(cli: Cli, here: Path) -> None:
+def test_folder_that_is_not_a_run_is_left_untouched(cli: Cli, workdir: Path) -> None:
     Path("runs/mine").mkdir(parents=True)
     Path("runs/mine/predictions.jsonl").write_text("my own\n")
     Path("runs/mine/notes.txt").write_text("my notes")
-    done = cli("run", "talks.jsonl", "--model", "python:agent:answer", "--name", "mine", "--resume")
-    assert (done.status, "runs/mine is no run that could be gone on with" in done.err) == (2, True)
+    completed = cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "mine", "--resume")
+    assert (completed.status, "runs/mine is no run that could be gone on with" in completed.err) == (2, True)
     assert (Path("runs/mine/predictions.jsonl").read_text(), Path("runs/mine/notes.txt").read_text()) == ("my own\n", "my notes")
 
 
-def test_another_input_through_a_pipe_is_refused_and_the_first_is_kept(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_piped_input_is_refused(cli: Cli, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def piped(data: bytes) -> None:
         class Pipe:
             buffer = io.BufferedReader(io.BytesIO(data))
 
         monkeypatch.setattr(sys, "stdin", Pipe)
 
-    given = Path("talks.jsonl").read_bytes()
+    given = Path("conversations.jsonl").read_bytes()
     command = ("run", "-", "--model", "python:agent:answer", "--name", "piped")
     piped(given)
     assert cli(*command).status == 0
     piped(given)
     assert cli(*command, "--resume").status == 0
     piped(given.replace(b"t0", b"t9"))
-    done = cli(*command, "--resume")
-    assert (done.status, "standard input has changed since runs/piped was begun" in done.err) == (2, True), done.err
+    completed = cli(*command, "--resume")
+    assert (completed.status, "standard input has changed since runs/piped was begun" in completed.err) == (2, True), completed.err
     assert Path("runs/piped/cases.jsonl").read_bytes().strip() == given.strip()
     assert sorted(os.listdir("runs/piped")) == ["cases.jsonl", "grades.jsonl", "predictions.jsonl", "run.json", "summary.json"]
 
 
-def test_a_key_in_the_error_of_an_import_is_not_told(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_in_an_import_error_is_hidden(cli: Cli, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_API_KEY", "sk-recognisable-0123456789")
     Path("falls.py").write_text("import os\nraise RuntimeError('no luck with ' + os.environ['MY_API_KEY'])\n")
-    done = cli("run", "talks.jsonl", "--model", "python:falls:answer")
-    assert (done.status, "no luck with …" in done.err) == (2, True), done.err
-    assert "sk-recognisable" not in done.err
+    completed = cli("run", "conversations.jsonl", "--model", "python:falls:answer")
+    assert (completed.status, "no luck with …" in completed.err) == (2, True), completed.err
+    assert "sk-recognisable" not in completed.err
 
 
-def test_a_key_in_a_command_is_not_kept(cli: Cli, here: Path) -> None:
+def test_key_in_a_command_is_not_stored(cli: Cli, workdir: Path) -> None:
     Path("echo.py").write_text('import sys\nfor line in sys.stdin:\n    print(\'{"text": "no"}\', flush=True)\n')
     command = f"cmd:{sys.executable} echo.py --api-key recognisable-0123456789"
-    done = cli("run", "talks.jsonl", "--model", command, "--name", "mine")
-    assert done.status == 0, done.err
-    assert "recognisable" not in done.out + "".join(file.read_text() for file in Path("runs/mine").iterdir())
+    completed = cli("run", "conversations.jsonl", "--model", command, "--name", "mine")
+    assert completed.status == 0, completed.err
+    assert "recognisable" not in completed.out + "".join(file.read_text() for file in Path("runs/mine").iterdir())
     assert "Give it again with --model" in cli("run", "runs/mine", "--resume").err
     assert cli("run", "runs/mine", "--resume", "--model", command).status == 0
 
 
-def test_a_budget_that_was_used_up_before_is_not_gone_over(cli: Cli, here: Path) -> None:
-    said = {"choices": [{"message": {"role": "assistant", "content": "no"}}], "usage": {"prompt_tokens": 100, "completion_tokens": 1}}
-    log = f"with open({str(here / 'asked.log')!r}, 'a') as log:\n        log.write('x\\n')"
-    Path("spends.py").write_text(f"def answer(messages, tools):\n    {log}\n    return {said}\n")
+def test_resumed_run_respects_a_used_up_budget(cli: Cli, workdir: Path) -> None:
+    expected_text = {
+        "choices": [{"message": {"role": "assistant", "content": "no"}}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 1},
+    }
+    log = f"with open({str(workdir / 'asked.log')!r}, 'a') as log:\n        log.write('x\\n')"
+    Path("spends.py").write_text(f"def answer(messages, tools):\n    {log}\n    return {expected_text}\n")
     command = ("--max-tokens-total", "150", "--concurrency", "1")
-    assert cli("run", "talks.jsonl", "--model", "python:spends:answer", "--name", "mine", *command).status == 3
+    assert cli("run", "conversations.jsonl", "--model", "python:spends:answer", "--name", "mine", *command).status == 3
     assert len(asked()) == 2
     again = cli("run", "runs/mine", "--resume", *command)
     assert (again.status, len(asked())) == (3, 2)
@@ -512,15 +521,15 @@ def test_a_budget_that_was_used_up_before_is_not_gone_over(cli: Cli, here: Path)
 
 @pytest.mark.parametrize("option", ["--temperature", "--rpm", "--timeout", "--max-cost"])
 @pytest.mark.parametrize("value", ["nan", "inf"])
-def test_numbers_that_are_none_are_refused(cli: Cli, here: Path, option: str, value: str) -> None:
-    done = cli("run", "talks.jsonl", "--model", "scripted:hasty", option, value)
-    assert done.status == 2
-    assert option in done.err
+def test_non_finite_numbers_are_refused(cli: Cli, workdir: Path, option: str, value: str) -> None:
+    completed = cli("run", "conversations.jsonl", "--model", "scripted:hasty", option, value)
+    assert completed.status == 2
+    assert option in completed.err
 
 
-def test_rows_that_cannot_be_read_are_counted_once_however_many_models_there_are(cli: Cli, here: Path) -> None:
-    with Path("talks.jsonl").open("a") as file:
+def test_bad_rows_are_counted_once_for_several_models(cli: Cli, workdir: Path) -> None:
+    with Path("conversations.jsonl").open("a") as file:
         file.write("{broken\n")
-    done = cli("run", "talks.jsonl", "--skip-bad", "--model", "scripted:hasty", "--model", "scripted:perfect")
-    assert done.status == 0, done.err
-    assert "1 row could not be read and was skipped" in done.err
+    completed = cli("run", "conversations.jsonl", "--skip-bad", "--model", "scripted:hasty", "--model", "scripted:perfect")
+    assert completed.status == 0, completed.err
+    assert "1 row could not be read and was skipped" in completed.err

@@ -24,10 +24,10 @@ KEY = "sk-recognisable-4711-abcdefghij"
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder with four decision points; waits are short, so that tests are."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(limiter, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(limiter, "FIRST_BACKOFF", 0.01)
     points = [
         {
             "id": f"c{number}",
@@ -59,12 +59,12 @@ PASSING = ("429", "429 with Retry-After", "500", "503", "cut body", "invalid JSO
 
 
 @pytest.mark.parametrize("fault", PASSING)
-def test_what_passes_is_asked_again_and_leaves_no_trace_in_the_numbers(cli: Cli, fault: str) -> None:
+def test_transient_failures_are_retried_without_effect_on_scores(cli: Cli, fault: str) -> None:
     with chat_server(first_time(fault)) as server:
-        done = run(cli, server.url)
-        assert done.status == 0, done.err + done.out
-        assert "scored 4" in done.out
-        assert f"asked again {CASES}×" in done.out
+        completed = run(cli, server.url)
+        assert completed.status == 0, completed.err + completed.out
+        assert "scored 4" in completed.out
+        assert f"asked again {CASES}×" in completed.out
         assert len(server.requests) == 2 * CASES
 
 
@@ -83,106 +83,106 @@ LASTING = [
 ]
 
 
-@pytest.mark.parametrize("fault, said, tries", LASTING, ids=[str(said) for _, said, _ in LASTING])
-def test_what_lasts_is_an_error_beside_the_numbers_and_the_status_is_3(cli: Cli, fault: str | Response, said: str, tries: int) -> None:
+@pytest.mark.parametrize("fault, expected_text, tries", LASTING, ids=[str(expected_text) for _, expected_text, _ in LASTING])
+def test_lasting_failures_are_errors_with_status_3(cli: Cli, fault: str | Response, expected_text: str, tries: int) -> None:
     with chat_server(for_order_2(fault)) as server:
-        done = run(cli, server.url)
-        assert done.status == 3, done.err + done.out
-        assert "scored 3 of 4, 1 error" in done.out
-        assert "call.score               1 " in done.out
-        shown = done.out[done.out.index("in no number above") :]
-        assert said in shown, shown
+        completed = run(cli, server.url)
+        assert completed.status == 3, completed.err + completed.out
+        assert "scored 3 of 4, 1 error" in completed.out
+        assert "call.score               1 " in completed.out
+        shown = completed.out[completed.out.index("in no number above") :]
+        assert expected_text in shown, shown
         assert (f"({tries} tries)" in shown) is (tries > 1)
         assert len(server.requests) == CASES - 1 + tries
 
 
-def test_a_slow_server_is_waited_for(cli: Cli) -> None:
+def test_slow_server_is_waited_for(cli: Cli) -> None:
     with chat_server("slow headers", slow=0.2) as server:
-        done = run(cli, server.url)
-    assert (done.status, "scored 4" in done.out) == (0, True)
-    assert "an answer, one in twenty over" in done.out
+        completed = run(cli, server.url)
+    assert (completed.status, "scored 4" in completed.out) == (0, True)
+    assert "an answer, one in twenty over" in completed.out
 
 
-def test_an_unknown_reason_to_stop_is_kept_and_graded(cli: Cli) -> None:
+def test_unknown_finish_reason_is_kept_and_graded(cli: Cli) -> None:
     with chat_server("unknown finish reason") as server:
-        done = run(cli, server.url)
-    assert (done.status, "call.score               1 " in done.out) == (0, True)
+        completed = run(cli, server.url)
+    assert (completed.status, "call.score               1 " in completed.out) == (0, True)
     line = json.loads(Path("runs/r/predictions.jsonl").read_text().splitlines()[0])
-    assert line["finish"] not in ("", "stop", "tool_calls")
+    assert line["finish_reason"] not in ("", "stop", "tool_calls")
 
 
-def test_arguments_that_are_no_json_are_the_models_own_fault(cli: Cli) -> None:
+def test_invalid_json_arguments_are_malformed_calls(cli: Cli) -> None:
     with chat_server(for_order_2("arguments that are not JSON")) as server:
-        done = run(cli, server.url)
-    assert done.status == 0
-    assert "scored 4" in done.out
-    assert "malformed call  1" in done.out
+        completed = run(cli, server.url)
+    assert completed.status == 0
+    assert "scored 4" in completed.out
+    assert "malformed call  1" in completed.out
 
 
-def test_two_calls_of_one_id_are_two_calls(cli: Cli) -> None:
+def test_calls_with_the_same_id_are_both_counted(cli: Cli) -> None:
     with chat_server(for_order_2("duplicate ids")) as server:
-        done = run(cli, server.url)
-    assert done.status == 0
-    assert "repeated call  1" in done.out
+        completed = run(cli, server.url)
+    assert completed.status == 0
+    assert "repeated call  1" in completed.out
 
 
-def test_a_refused_connection_says_so_and_how_to_go_on(cli: Cli) -> None:
+def test_refused_connection_is_reported_with_the_resume_command(cli: Cli) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        done = run(cli, url)
-    assert done.status == 2
-    assert f"nobody answers at {url}/chat/completions: the connection was refused" in done.err
-    assert "callmark run runs/r --resume" in done.err
+        completed = run(cli, url)
+    assert completed.status == 2
+    assert f"nobody answers at {url}/chat/completions: the connection was refused" in completed.err
+    assert "callmark run runs/r --resume" in completed.err
 
 
-@pytest.mark.parametrize("status, said", [(401, "401"), (403, "403"), (404, "404")])
-def test_who_is_not_let_in_is_told_at_once(cli: Cli, status: int, said: str) -> None:
+@pytest.mark.parametrize("status, expected_text", [(401, "401"), (403, "403"), (404, "404")])
+def test_authentication_failure_stops_at_once(cli: Cli, status: int, expected_text: str) -> None:
     with chat_server(lambda *_: Response(status, b'{"error": {"message": "no"}}')) as server:
-        done = run(cli, server.url, "--concurrency", "1")
+        completed = run(cli, server.url, "--concurrency", "1")
         assert len(server.requests) == 3
-    assert done.status == 2
-    assert said in done.err
+    assert completed.status == 2
+    assert expected_text in completed.err
 
 
-def test_a_server_that_goes_away_leaves_what_it_answered(cli: Cli) -> None:
+def test_predictions_before_a_server_failure_are_kept(cli: Cli) -> None:
     with chat_server() as server:
         run(cli, server.url, "--limit", "2")
         Path("runs/r").rename("runs/two")
-        done = cli("run", "eval.jsonl", "--model", f"{server.url}#m", "--name", "r", "--no-cache")
-    assert done.status == 0
-    done = cli("run", "runs/r", "--resume")
-    assert done.status == 0  # nothing was left to ask
+        completed = cli("run", "eval.jsonl", "--model", f"{server.url}#m", "--name", "r", "--no-cache")
+    assert completed.status == 0
+    completed = cli("run", "runs/r", "--resume")
+    assert completed.status == 0  # nothing was left to ask
 
 
-def test_one_model_that_cannot_be_asked_does_not_stop_the_other(cli: Cli) -> None:
+def test_failing_model_does_not_stop_the_other(cli: Cli) -> None:
     with chat_server() as server:
-        done = cli(
+        completed = cli(
             "run", "eval.jsonl", "--model", f"{server.url}#good", "--model", "http://127.0.0.1:9/v1#gone", "--name", "r", "--no-cache"
         )  # fmt: skip
-    assert done.status == 3
-    assert "nobody answers at http://127.0.0.1:9/v1/chat/completions" in done.out
+    assert completed.status == 3
+    assert "nobody answers at http://127.0.0.1:9/v1/chat/completions" in completed.out
     assert "scored" in cli("grade", "runs/r-good").out
 
 
-def test_a_budget_of_tokens_stops_cleanly_and_can_be_gone_on_with(cli: Cli) -> None:
+def test_token_budget_stops_the_run_and_it_can_be_resumed(cli: Cli) -> None:
     with chat_server() as server:
-        done = run(cli, server.url, "--max-tokens-total", "1", "--concurrency", "1")
-        assert done.status == 3
-        assert "stopped: --max-tokens-total 1 was reached" in done.out
-        assert "scored 1 of 4, 3 errors" in done.out
+        completed = run(cli, server.url, "--max-tokens-total", "1", "--concurrency", "1")
+        assert completed.status == 3
+        assert "stopped: --max-tokens-total 1 was reached" in completed.out
+        assert "scored 1 of 4, 3 errors" in completed.out
         assert json.loads(Path("runs/r/run.json").read_text())["status"] == "stopped"
         again = cli("run", "runs/r", "--resume", "--no-cache")
         assert (again.status, "scored 4" in again.out) == (0, True), again.out
         assert len(server.requests) == CASES
 
 
-def test_the_same_run_again_costs_nothing(cli: Cli) -> None:
+def test_repeated_run_is_served_from_the_cache(cli: Cli) -> None:
     with chat_server() as server:
         for name in ("one", "two"):
-            done = cli("run", "eval.jsonl", "--model", f"{server.url}#m", "--name", name)
+            completed = cli("run", "eval.jsonl", "--model", f"{server.url}#m", "--name", name)
         assert len(server.requests) == CASES
-        assert f"{CASES} answers remembered from an earlier run" in done.out
+        assert f"{CASES} answers remembered from an earlier run" in completed.out
         cli("run", "eval.jsonl", "--model", f"{server.url}#m", "--name", "three", "--trials", "2")
         assert len(server.requests) == 2 * CASES
         cli("run", "eval.jsonl", "--model", f"{server.url}#m", "--name", "four", "--temperature", "1")
@@ -191,12 +191,12 @@ def test_the_same_run_again_costs_nothing(cli: Cli) -> None:
     assert one == two
 
 
-def test_a_cache_that_cannot_be_used_is_said_and_gone_without(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unusable_cache_gives_a_warning(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CALLMARK_CACHE", "eval.jsonl")
     with chat_server() as server:
-        done = cli("run", "eval.jsonl", "--model", f"{server.url}#m", "--name", "r")
-    assert done.status == 0
-    assert "answers are not remembered" in done.err
+        completed = cli("run", "eval.jsonl", "--model", f"{server.url}#m", "--name", "r")
+    assert completed.status == 0
+    assert "answers are not remembered" in completed.err
 
 
 def everything(folder: Path) -> bytes:
@@ -214,7 +214,7 @@ ECHOES = ["echo headers", *PASSING, "arguments that are not JSON"]
 
 @pytest.mark.parametrize("where", ["environment", "file", "user of the URL", "query of the URL"])
 @pytest.mark.parametrize("fault", ECHOES)
-def test_a_key_is_in_no_file_and_no_output(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, where: str) -> None:
+def test_key_is_in_no_file_and_no_output(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, where: str) -> None:
     monkeypatch.setattr(worker, "backoff", lambda attempt: 0.0)
     monkeypatch.setenv("CALLMARK_CACHE", str(tmp_path / "cache" / "predictions.sqlite"))
     monkeypatch.delenv("CALLMARK_API_KEY", raising=False)
@@ -228,16 +228,16 @@ def test_a_key_is_in_no_file_and_no_output(cli: Cli, tmp_path: Path, monkeypatch
             url = url.replace("http://", f"http://me:{KEY}@")
         elif where == "query of the URL":
             url = f"{url}?api-key={KEY}"
-        done = cli("run", "eval.jsonl", "--model", f"{url}#m", "--name", "r", "--timeout", "0.2", "--retries", "1")
+        completed = cli("run", "eval.jsonl", "--model", f"{url}#m", "--name", "r", "--timeout", "0.2", "--retries", "1")
         again = cli("run", "runs/r", "--resume", "--timeout", "0.2", "--retries", "0")
         if where in ("environment", "file"):
             assert all(request.headers["authorization"] == f"Bearer {KEY}" for request in server.requests)
         elif where == "query of the URL":
             assert all(KEY in request.path for request in server.requests)
-    assert done.status in (0, 3), done.err
+    assert completed.status in (0, 3), completed.err
     if "URL" in where:
         assert again.status == 2
         assert "Give it again with --model" in again.err
     Path(".env").unlink(missing_ok=True)
-    assert KEY not in done.out + done.err + again.out + again.err
+    assert KEY not in completed.out + completed.err + again.out + again.err
     assert KEY.encode() not in everything(tmp_path)

@@ -27,7 +27,7 @@ KEY = "sk-recognisable-0123456789"
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with tools, agents and four scenarios."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -51,12 +51,12 @@ def reliability(name: str) -> list[float]:
     return [line["metrics"]["process.reliability"] for line in lines(f"runs/{name}/grades.jsonl") if not line.get("error")]
 
 
-def test_conversations_are_held_graded_and_shown(cli: Cli) -> None:
-    done = simulate(cli, "--name", "mine")
-    assert done.status == 0, done.err
-    assert "4 scenarios" in done.out
-    assert re.search(r"process\.reliability +1 ", done.out)
-    assert re.search(r"state +reached 1\b", done.out)
+def test_conversations_are_simulated_graded_and_shown(cli: Cli) -> None:
+    completed = simulate(cli, "--name", "mine")
+    assert completed.status == 0, completed.err
+    assert "4 scenarios" in completed.out
+    assert re.search(r"process\.reliability +1 ", completed.out)
+    assert re.search(r"state +reached 1\b", completed.out)
     assert held() == ["n0", "n1", "n2", "n3"]
     assert sorted(os.listdir("runs/mine")) == [
         "evaluation_metrics.json",
@@ -73,56 +73,56 @@ def test_conversations_are_held_graded_and_shown(cli: Cli) -> None:
         ["user", "assistant", "tool", "assistant", "user", "assistant"],
     )
     assert first["states"]["reached"] == {"notes": {"N-1": {"title": "n0", "text": ""}}}
-    simulated = info("mine")["asked"]["simulated"]
+    simulated = info("mine")["model_run"]["simulation"]
     assert simulated == {"user": {"model": "script"}, "tools": ["python:notes:Notes"], "max_turns": 30, "max_steps": 20}
 
 
-def test_several_agents_trials_and_the_first_few_stand_side_by_side(cli: Cli) -> None:
-    done = simulate(cli, "--agent", "python:noting:wrong", "--name", "both", "--trials", "2", "--limit", "3")
-    assert done.status == 0, done.err
-    assert "2 agents · 3 scenarios" in done.out
+def test_several_agents_with_trials_and_limit_are_shown_side_by_side(cli: Cli) -> None:
+    completed = simulate(cli, "--agent", "python:noting:wrong", "--name", "both", "--trials", "2", "--limit", "3")
+    assert completed.status == 0, completed.err
+    assert "2 agents · 3 scenarios" in completed.out
     assert held() == sorted(["n0", "n1", "n2"] * 2)
     assert (reliability("both-noting.answer"), reliability("both-noting.wrong")) == ([1.0] * 6, [0.0] * 6)
 
 
-def test_for_machines_there_is_one_entry_for_each_agent(cli: Cli) -> None:
-    done = simulate(cli, "--agent", "python:noting:wrong", "--json")
-    found = json.loads(done.out)
+def test_json_has_one_entry_per_agent(cli: Cli) -> None:
+    completed = simulate(cli, "--agent", "python:noting:wrong", "--json")
+    found = json.loads(completed.out)
     assert [one["summary"]["metrics"]["process.reliability"]["mean"] for one in found] == [1.0, 0.0]
 
 
-def test_a_chatbot_that_is_a_function_reports_its_calls(cli: Cli) -> None:
-    done = simulate(cli, "--name", "mine", agent=("--agent", "python:noting:chatbot"), tools=())
-    assert done.status == 0, done.err
+def test_python_chatbot_reports_its_calls(cli: Cli) -> None:
+    completed = simulate(cli, "--name", "mine", agent=("--agent", "python:noting:chatbot"), tools=())
+    assert completed.status == 0, completed.err
     assert reliability("mine") == [1.0] * 4
     assert not any("state.reached" in line["metrics"] for line in lines("runs/mine/grades.jsonl"))
     assert {line["ending"] for line in lines("runs/mine/predictions.jsonl")} == {"completed"}
 
 
-def test_a_chatbot_over_http_reports_its_calls(cli: Cli) -> None:
+def test_http_chatbot_reports_its_calls(cli: Cli) -> None:
     def answer(number: int, request: Any, attempt: int) -> Response:
         title = request["messages"][0]["content"].split()[-1].rstrip(".")
         calls = [{"functionName": "add_note", "arguments": {"title": "other" if title == "n3" else title}}]
-        said = {"reply": "It is there.", "function_calls": calls if len(request["messages"]) == 1 else []}
-        return Response(body=json.dumps(said).encode())
+        expected_text = {"reply": "It is there.", "function_calls": calls if len(request["messages"]) == 1 else []}
+        return Response(body=json.dumps(expected_text).encode())
 
     with chat_server(answer) as server:
-        done = simulate(cli, "--name", "mine", agent=("--agent", f"chatbot:{server.url}"), tools=())
+        completed = simulate(cli, "--name", "mine", agent=("--agent", f"chatbot:{server.url}"), tools=())
         ids = {request.body["conversation_id"] for request in server.requests}
-    assert done.status == 0, done.err
+    assert completed.status == 0, completed.err
     assert (reliability("mine"), len(ids)) == ([1.0, 1.0, 1.0, 0.0], 4)
-    assert "wrong value  1  title" in done.out
+    assert "wrong value  1  title" in completed.out
 
 
-def test_a_chatbot_that_answers_nothing_useful_is_an_error_of_that_conversation(cli: Cli) -> None:
+def test_useless_chatbot_response_is_an_error_of_that_conversation(cli: Cli) -> None:
     def answer(number: int, request: Any, attempt: int) -> Response:
         return Response(500, b"oops") if "n2" in request["message"] else Response(body=b'{"reply": "Hm."}')
 
     with chat_server(answer) as server:
-        done = simulate(cli, "--name", "mine", "--retries", "0", agent=("--agent", f"chatbot:{server.url}"), tools=())
-    assert done.status == 3
-    assert "scored 3 of 4, 1 error" in done.out
-    assert "500" in done.out
+        completed = simulate(cli, "--name", "mine", "--retries", "0", agent=("--agent", f"chatbot:{server.url}"), tools=())
+    assert completed.status == 3
+    assert "scored 3 of 4, 1 error" in completed.out
+    assert "500" in completed.out
 
 
 # what cannot work
@@ -163,27 +163,27 @@ BAD_SCENARIOS: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize("row, sentence", [bad[1:] for bad in BAD_SCENARIOS], ids=[bad[0] for bad in BAD_SCENARIOS])
-def test_a_scenario_that_cannot_be_played_is_refused_with_its_row(cli: Cli, here: Path, row: Any, sentence: str) -> None:
-    write_rows(here / "scenarios.jsonl", scenario(0), row, scenario(2))
-    done = simulate(cli)
-    refused(done, sentence)
+def test_unplayable_scenario_is_refused_with_its_row(cli: Cli, workdir: Path, row: Any, sentence: str) -> None:
+    write_rows(workdir / "scenarios.jsonl", scenario(0), row, scenario(2))
+    completed = simulate(cli)
+    refused(completed, sentence)
 
 
-def refused(done: Result, sentence: str) -> None:
+def refused(completed: Result, sentence: str) -> None:
     """Exit status 2, a sentence, nothing held, no folder left."""
-    assert (done.status, done.err.startswith("callmark: ")) == (2, True), done.err + done.out
-    assert sentence in done.err
-    assert "Traceback" not in done.err
-    assert "something went wrong" not in done.err
+    assert (completed.status, completed.err.startswith("callmark: ")) == (2, True), completed.err + completed.out
+    assert sentence in completed.err
+    assert "Traceback" not in completed.err
+    assert "something went wrong" not in completed.err
     assert held() == []
     assert not Path("runs").exists() or not os.listdir("runs")
 
 
-def test_an_id_that_stands_twice_is_told_with_both_rows(cli: Cli, here: Path) -> None:
-    write_rows(here / "scenarios.jsonl", scenario(0), scenario(1), scenario(0))
-    done = simulate(cli)
-    refused(done, "'s0'")
-    assert "line 3" in done.err
+def test_repeated_scenario_id_is_refused_with_both_rows(cli: Cli, workdir: Path) -> None:
+    write_rows(workdir / "scenarios.jsonl", scenario(0), scenario(1), scenario(0))
+    completed = simulate(cli)
+    refused(completed, "'s0'")
+    assert "line 3" in completed.err
 
 
 @pytest.mark.parametrize(
@@ -211,30 +211,39 @@ def test_an_id_that_stands_twice_is_told_with_both_rows(cli: Cli, here: Path) ->
     ],
     ids=lambda value: " ".join(value[-2:]) if isinstance(value, tuple) else "",
 )
-def test_what_cannot_work_is_said_in_a_sentence_before_anybody_speaks(cli: Cli, arguments: tuple[str, ...], sentence: str) -> None:
+def test_invalid_options_are_refused_before_the_first_turn(cli: Cli, arguments: tuple[str, ...], sentence: str) -> None:
     refused(cli("simulate", "scenarios.jsonl", *arguments), sentence)
 
 
-def test_what_comes_through_a_pipe_is_held_and_can_be_gone_on_with(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = write_rows(here / "piped", scenario(0), scenario(1, data={}), scenario(2)).read_bytes()
+def test_unplayable_piped_scenario_is_refused_before_the_first_turn(cli: Cli, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe(monkeypatch, write_rows(workdir / "piped", scenario(0), scenario(1, data={}), scenario(2)).read_bytes())
+    completed = simulate(cli, "--name", "mine", file="-")
+    assert (completed.status, held()) == (2, [])
+    assert "standard input, line 2 (s1) has no script" in completed.err
+    assert not Path("runs/mine").exists()
+
+
+def test_simulation_of_piped_scenarios_can_be_resumed(cli: Cli, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe(monkeypatch, write_rows(workdir / "piped", scenario(0), scenario(1), scenario(2)).read_bytes())
+    assert simulate(cli, "--name", "mine", file="-").status == 0
+    predictions = Path("runs/mine/predictions.jsonl")
+    predictions.write_text("".join(line for line in predictions.read_text().splitlines(keepends=True) if json.loads(line)["case"] != "s1"))
+    Path("held.log").unlink()
+    assert (cli("simulate", "runs/mine", "--resume").status, held()) == (0, ["n1"])
+    assert {line["case"] for line in lines("runs/mine/predictions.jsonl")} == {"s0", "s1", "s2"}
+
+
+def pipe(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    """Put some content on standard input."""
 
     class Pipe:
-        buffer = io.BufferedReader(io.BytesIO(rows))
+        buffer = io.BufferedReader(io.BytesIO(content))
 
     monkeypatch.setattr(sys, "stdin", Pipe)
-    done = simulate(cli, "--name", "mine", file="-")
-    assert done.status == 3, done.err
-    assert {line["case"]: line.get("error", "") for line in lines("runs/mine/predictions.jsonl")} == {
-        "s0": "",
-        "s1": "standard input, line 2 (s1) has no script",
-        "s2": "",
-    }
-    Path("held.log").unlink()
-    assert (cli("simulate", "runs/mine", "--resume").status, held()) == (2, [])
 
 
-def test_what_stands_beyond_the_limit_need_not_be_played(cli: Cli, here: Path) -> None:
-    write_rows(here / "scenarios.jsonl", scenario(0), scenario(1), scenario(2, data={}))
+def test_scenarios_beyond_the_limit_are_not_checked(cli: Cli, workdir: Path) -> None:
+    write_rows(workdir / "scenarios.jsonl", scenario(0), scenario(1), scenario(2, data={}))
     assert simulate(cli, "--limit", "2").status == 0
     assert held() == ["n0", "n1"]
 
@@ -247,31 +256,31 @@ def test_what_stands_beyond_the_limit_need_not_be_played(cli: Cli, here: Path) -
         ("empty.jsonl", "empty.jsonl"),
     ],
 )
-def test_what_holds_no_scenarios_is_refused(cli: Cli, here: Path, file: str, sentence: str) -> None:
+def test_file_without_scenarios_is_refused(cli: Cli, workdir: Path, file: str, sentence: str) -> None:
     point = {
         "id": "p",
         "messages": [user("Bonn?")],
         "tools": [WEATHER],
         "expected_output": assistant(call("get_weather", {"city": "Bonn"})),
     }
-    write_rows(here / "points.jsonl", point)
-    (here / "empty.jsonl").write_text("")
+    write_rows(workdir / "points.jsonl", point)
+    (workdir / "empty.jsonl").write_text("")
     refused(simulate(cli, file=file), sentence)
 
 
 # going on
 
 
-def test_going_on_holds_only_what_has_not_been_held(cli: Cli) -> None:
+def test_resuming_simulates_only_missing_conversations(cli: Cli) -> None:
     Path("broken").touch()
-    done = simulate(cli, "--name", "mine")
-    assert done.status == 3
-    assert "scored 3 of 4, 1 error" in done.out
-    assert "the agent fell over" in done.out
+    completed = simulate(cli, "--name", "mine")
+    assert completed.status == 3
+    assert "scored 3 of 4, 1 error" in completed.out
+    assert "the agent fell over" in completed.out
     Path("broken").unlink()
     Path("held.log").unlink()
-    done = cli("simulate", "runs/mine", "--resume")
-    assert (done.status, held()) == (0, ["n2"]), done.err
+    completed = cli("simulate", "runs/mine", "--resume")
+    assert (completed.status, held()) == (0, ["n2"]), completed.err
     assert reliability("mine") == [1.0] * 4
     Path("held.log").unlink()
     again = simulate(cli, "--name", "mine", "--resume")
@@ -293,29 +302,29 @@ def test_going_on_holds_only_what_has_not_been_held(cli: Cli) -> None:
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
-def test_a_changed_setting_is_refused_with_what_changed(cli: Cli, here: Path, change: tuple[str, ...], sentence: str) -> None:
-    with (here / "notes.py").open("a") as file:
+def test_resuming_with_a_changed_setting_is_refused(cli: Cli, workdir: Path, change: tuple[str, ...], sentence: str) -> None:
+    with (workdir / "notes.py").open("a") as file:
         file.write("\nclass Other(Notes):\n    pass\n")
-    (here / "prompt.md").write_text("Be kind.")
+    (workdir / "prompt.md").write_text("Be kind.")
     simulate(cli, "--name", "mine")
     before = Path("runs/mine/run.json").read_bytes()
-    done = cli("simulate", "runs/mine", "--resume", *change)
-    assert (done.status, sentence in done.err) == (2, True), done.err
+    completed = cli("simulate", "runs/mine", "--resume", *change)
+    assert (completed.status, sentence in completed.err) == (2, True), completed.err
     assert len(held()) == 4
     assert Path("runs/mine/run.json").read_bytes() == before
 
 
 @pytest.mark.parametrize("what", ["scenarios", "tools"])
-def test_changed_scenarios_and_changed_tools_are_refused(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+def test_resuming_with_changed_scenarios_or_tools_is_refused(cli: Cli, workdir: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     simulate(cli, "--name", "mine")
     if what == "scenarios":
-        write_rows(here / "scenarios.jsonl", *[scenario(number) for number in range(5)])
+        write_rows(workdir / "scenarios.jsonl", *[scenario(number) for number in range(5)])
     else:
-        (here / "notes.py").write_text((here / "notes.py").read_text().replace("Add a note.", "Put a note there."))
+        (workdir / "notes.py").write_text((workdir / "notes.py").read_text().replace("Add a note.", "Put a note there."))
         monkeypatch.delitem(sys.modules, "notes")
-    done = cli("simulate", "runs/mine", "--resume")
-    assert (done.status, len(held())) == (2, 4), done.err
-    assert f"{'scenarios.jsonl has' if what == 'scenarios' else 'the tools have'} changed since runs/mine was begun" in done.err
+    completed = cli("simulate", "runs/mine", "--resume")
+    assert (completed.status, len(held())) == (2, 4), completed.err
+    assert f"{'scenarios.jsonl has' if what == 'scenarios' else 'the tools have'} changed since runs/mine was begun" in completed.err
 
 
 @pytest.mark.parametrize(
@@ -328,21 +337,21 @@ def test_changed_scenarios_and_changed_tools_are_refused(cli: Cli, here: Path, m
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_what_cannot_be_gone_on_with_so_is_refused(cli: Cli, arguments: tuple[str, ...], sentence: str) -> None:
+def test_invalid_resumes_are_refused(cli: Cli, arguments: tuple[str, ...], sentence: str) -> None:
     simulate(cli, "--name", "mine")
-    done = cli(*arguments)
-    assert (done.status, sentence in done.err) == (2, True), done.err
+    completed = cli(*arguments)
+    assert (completed.status, sentence in completed.err) == (2, True), completed.err
 
 
-def test_a_run_can_be_graded_again_and_looked_at(cli: Cli) -> None:
+def test_simulated_run_can_be_regraded_and_reported(cli: Cli) -> None:
     simulate(cli, "--name", "mine")
     before = Path("runs/mine/grades.jsonl").read_bytes()
     assert cli("grade", "runs/mine").status == 0
     assert Path("runs/mine/grades.jsonl").read_bytes() == before
 
 
-def test_whoever_interrupts_is_told_how_to_go_on(cli: Cli, here: Path) -> None:
-    (here / "late.py").write_text(
+def test_interrupting_prints_the_resume_command(cli: Cli, workdir: Path) -> None:
+    (workdir / "late.py").write_text(
         "import time\nfrom noting import answer\ndef late(messages, tools):\n"
         "    if 'n2' in messages[0]['content']:\n        time.sleep(30)\n    return answer(messages, tools)\n"
     )
@@ -357,23 +366,23 @@ def test_whoever_interrupts_is_told_how_to_go_on(cli: Cli, here: Path) -> None:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         assert process.stderr is not None
-        said = process.stderr.read()
+        expected_text = process.stderr.read()
         assert process.wait(20) == 130
-    assert "3 of 4 conversations kept. To go on:\ncallmark simulate runs/mine --resume\n" in said
+    assert "3 of 4 conversations kept. To go on:\ncallmark simulate runs/mine --resume\n" in expected_text
     assert info("mine")["status"] == "interrupted"
 
 
 # limits
 
 
-def test_what_may_be_spent_is_not_exceeded_by_more_than_what_is_under_way(cli: Cli) -> None:
+def test_budget_is_exceeded_by_requests_under_way_only(cli: Cli) -> None:
     Path("callmark.toml").write_text('[models.dear]\nmodel = "{url}#m"\nprice = {{ input = 1000000, output = 0 }}\n')
     answer = {"choices": [{"message": {"role": "assistant", "content": "Hm."}}], "usage": {"prompt_tokens": 5, "completion_tokens": 1}}
     with chat_server(lambda *_: Response(body=json.dumps(answer).encode())) as server:
         Path("callmark.toml").write_text(Path("callmark.toml").read_text().format(url=server.url))
-        done = simulate(cli, "--name", "mine", "--max-cost", "15", "--concurrency", "1", "--no-cache", agent=("--agent", "dear"))
-    assert done.status == 3, done.err
-    assert "--max-cost 15 was reached" in done.out + done.err
+        completed = simulate(cli, "--name", "mine", "--max-cost", "15", "--concurrency", "1", "--no-cache", agent=("--agent", "dear"))
+    assert completed.status == 3, completed.err
+    assert "--max-cost 15 was reached" in completed.out + completed.err
     assert len(lines("runs/mine/predictions.jsonl")) == 2  # each took two answers of 5
     assert info("mine")["status"] == "stopped"
 
@@ -386,52 +395,52 @@ def everything_written() -> bytes:
 
 
 @pytest.mark.parametrize("where", ["an argument of the tool server", "the environment of the tool server", "the address of the chatbot"])
-def test_keys_stand_in_no_file_and_no_message(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
-    server = raw_server(here, ADDING.replace("pass", "said = ' '.join(sys.argv) + os.environ.get('MY_API_KEY', '')"))
+def test_keys_are_in_no_file_and_no_message(cli: Cli, workdir: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    server = raw_server(workdir, ADDING.replace("pass", "said = ' '.join(sys.argv) + os.environ.get('MY_API_KEY', '')"))
     if where == "the address of the chatbot":
         with chat_server(lambda *_: Response(body=json.dumps({"reply": f"I am {KEY}"}).encode())) as chatbot:
             address = chatbot.url.replace("http://", f"http://me:{KEY}@")
-            done = simulate(cli, "--name", "mine", agent=("--agent", f"chatbot:{address}"), tools=())
+            completed = simulate(cli, "--name", "mine", agent=("--agent", f"chatbot:{address}"), tools=())
     elif where == "the environment of the tool server":
         monkeypatch.setenv("MY_API_KEY", KEY)
-        done = simulate(cli, "--name", "mine", tools=("--tools", f"mcp:{server}"))
+        completed = simulate(cli, "--name", "mine", tools=("--tools", f"mcp:{server}"))
     else:
-        done = simulate(cli, "--name", "mine", tools=("--tools", f"mcp:{server} --key={KEY}"))
-    assert done.status == 0, done.err
+        completed = simulate(cli, "--name", "mine", tools=("--tools", f"mcp:{server} --key={KEY}"))
+    assert completed.status == 0, completed.err
     assert len(lines("runs/mine/predictions.jsonl")) == 4
     assert KEY.encode() not in everything_written()
-    assert KEY not in done.out + done.err
+    assert KEY not in completed.out + completed.err
 
 
 @pytest.mark.parametrize("where", ["the system prompt", "what a tool gives back", "what stands in the state"])
-def test_a_key_that_is_said_in_a_conversation_is_not_written_down(
-    cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch, where: str
-) -> None:
+def test_key_spoken_in_a_conversation_is_not_stored(cli: Cli, workdir: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     monkeypatch.setenv("MY_API_KEY", KEY)
-    (here / "prompt.md").write_text(f"Use the key {KEY}." if where == "the system prompt" else "Use no key.")
-    source = (here / "notes.py").read_text()
+    (workdir / "prompt.md").write_text(f"Use the key {KEY}." if where == "the system prompt" else "Use no key.")
+    source = (workdir / "notes.py").read_text()
     if where == "what a tool gives back":
         source = source.replace('return f"N-{', 'return __import__("os").environ["MY_API_KEY"] + f"N-{')
     elif where == "what stands in the state":
         source = source.replace('"text": text', '"text": __import__("os").environ["MY_API_KEY"]')
-    (here / "notes.py").write_text(source)
-    done = simulate(cli, "--name", "mine", "--system", "prompt.md")
-    assert done.status == 0, done.err
+    (workdir / "notes.py").write_text(source)
+    completed = simulate(cli, "--name", "mine", "--system", "prompt.md")
+    assert completed.status == 0, completed.err
     assert len(lines("runs/mine/predictions.jsonl")) == 4
     assert KEY.encode() not in everything_written()
-    assert KEY not in done.out + done.err
+    assert KEY not in completed.out + completed.err
 
 
-def test_what_had_something_secret_in_it_is_to_be_given_again(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_redacted_settings_must_be_given_again(cli: Cli, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_API_KEY", KEY)
-    (here / "prompt.md").write_text(f"Use the key {KEY}.")
-    tools = ("--tools", f"mcp:{raw_server(here, ADDING)} --key={KEY}")
+    (workdir / "prompt.md").write_text(f"Use the key {KEY}.")
+    tools = ("--tools", f"mcp:{raw_server(workdir, ADDING)} --key={KEY}")
     Path("broken").touch()
     simulate(cli, "--name", "mine", "--system", "prompt.md", tools=tools)
     Path("broken").unlink()
     for given, missing in (((), "--tools and --system"), (tools, "--system"), (("--system", "prompt.md"), "--tools")):
-        done = cli("simulate", "runs/mine", "--resume", *given)
-        assert (done.status, f"runs/mine: {missing} had something secret in it, which is not kept" in done.err) == (2, True), done.err
+        completed = cli("simulate", "runs/mine", "--resume", *given)
+        assert (completed.status, f"runs/mine: {missing} had something secret in it, which is not kept" in completed.err) == (2, True), (
+            completed.err
+        )
     again = cli("simulate", "runs/mine", "--resume", *tools, "--system", "prompt.md")
     assert (again.status, reliability("mine")) == (0, [1.0] * 4), again.err
 
@@ -457,23 +466,21 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_tool_server_that_fails_is_an_error_of_that_conversation_alone(
-    cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch, fault: str
-) -> None:
-    code, said = FAULTS[fault]
+def test_failing_tool_server_is_an_error_of_that_conversation(cli: Cli, workdir: Path, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    code, expected_text = FAULTS[fault]
     defaults = open_tools.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "timeout", 1.0)
-    server = raw_server(here, ADDING.replace("pass", code))
-    done = simulate(cli, "--name", "mine", tools=("--tools", f"mcp:{server}"))
-    assert done.status == 3, done.err + done.out
-    assert "scored 3 of 4, 1 error" in done.out
+    server = raw_server(workdir, ADDING.replace("pass", code))
+    completed = simulate(cli, "--name", "mine", tools=("--tools", f"mcp:{server}"))
+    assert completed.status == 3, completed.err + completed.out
+    assert "scored 3 of 4, 1 error" in completed.out
     errors = {line["case"]: line["error"] for line in lines("runs/mine/predictions.jsonl") if line.get("error")}
     assert list(errors) == ["s2"]
     assert shlex.split(server)[-1].rpartition("/")[2] in errors["s2"]
-    assert said in errors["s2"], errors
+    assert expected_text in errors["s2"], errors
     assert held() == ["n0", "n1", "n2", "n3"]
-    healthy = raw_server(here, ADDING)
+    healthy = raw_server(workdir, ADDING)
     Path(shlex.split(server)[-1]).write_bytes(Path(shlex.split(healthy)[-1]).read_bytes())
     Path("held.log").unlink()
     assert (cli("simulate", "runs/mine", "--resume").status, held()) == (0, ["n2"])
@@ -488,15 +495,15 @@ def respond(request, otherwise=respond):
 """
 
 
-def test_a_server_that_all_conversations_share_is_started_again_when_it_dies(cli: Cli, here: Path) -> None:
-    server = raw_server(here, ADDING.replace("pass", "os._exit(9)") + SHARED + "open('starts', 'a').write('x')")
-    done = simulate(cli, "--name", "mine", "--concurrency", "1", tools=("--tools", f"mcp:{server}"))
-    assert done.status == 3, done.err + done.out
+def test_shared_tool_server_is_restarted(cli: Cli, workdir: Path) -> None:
+    server = raw_server(workdir, ADDING.replace("pass", "os._exit(9)") + SHARED + "open('starts', 'a').write('x')")
+    completed = simulate(cli, "--name", "mine", "--concurrency", "1", tools=("--tools", f"mcp:{server}"))
+    assert completed.status == 3, completed.err + completed.out
     assert [line["case"] for line in lines("runs/mine/predictions.jsonl") if line.get("error")] == ["s2"]
     assert reliability("mine") == [1.0, 1.0, 1.0]
     assert len(Path("starts").read_text()) == 3  # once to list the tools, once to begin, once after it died
 
 
-def test_a_tool_server_that_never_starts_is_said_before_anybody_speaks(cli: Cli, here: Path) -> None:
-    server = raw_server(here, "sys.exit('the port is taken')")
+def test_tool_server_that_never_starts_is_refused_first(cli: Cli, workdir: Path) -> None:
+    server = raw_server(workdir, "sys.exit('the port is taken')")
     refused(simulate(cli, tools=("--tools", f"mcp:{server}")), "the port is taken")

@@ -23,26 +23,26 @@ def lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines()
 
 
-def test_a_split_is_written_shown_and_clean(cli: Cli, tmp_path: Path) -> None:
+def test_split_is_written_shown_and_has_no_leak(cli: Cli, tmp_path: Path) -> None:
     rows = [talk(number // 2, "shoes" if number % 2 else "hats", extra=number) for number in range(40)]
     path = write_rows(tmp_path / "all.jsonl", *rows)
-    done = cli("split", path, "-o", tmp_path / "data", "--valid", "0.2")
-    assert done.status == 0, done.err
+    completed = cli("split", path, "-o", tmp_path / "data", "--valid", "0.2")
+    assert completed.status == 0, completed.err
     train, valid = lines(tmp_path / "data/train.jsonl"), lines(tmp_path / "data/valid.jsonl")
     assert (len(train), len(valid)) == (32, 8)
     assert sorted([*train, *valid]) == sorted(lines(path))
     assert [json.loads(line)["extra"] for line in train] == sorted(json.loads(line)["extra"] for line in train)
-    table = {line.split()[0]: line.split()[1:] for line in done.out.splitlines() if line.strip()}
+    table = {line.split()[0]: line.split()[1:] for line in completed.out.splitlines() if line.strip()}
     assert table["conversations"] == ["32", "8", "20%"]
     assert table["find_order"] == table["get_order"] == ["16", "4", "20%"]
-    assert "20 groups, 40 rows: near copies, or cases of one group, kept on one side" in done.out
-    assert "8 rows → " in done.out
+    assert "20 groups, 40 rows: near copies, or cases of one group, kept on one side" in completed.out
+    assert "8 rows → " in completed.out
     checked = cli("lint", "--train", tmp_path / "data/train.jsonl", "--valid", tmp_path / "data/valid.jsonl", "--strict", "--json")
     assert checked.status == 0
     assert json.loads(checked.out)["summary"] == {"hallucinated_value": 40, "near_duplicate": 20}
 
 
-def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(cli: Cli, tmp_path: Path) -> None:
+def test_seed_determines_the_split(cli: Cli, tmp_path: Path) -> None:
     path = write_rows(tmp_path / "all.jsonl", *map(talk, range(30)))
     held_out = []
     for folder, seed in (("a", "7"), ("b", "7"), ("c", "8")):
@@ -51,18 +51,18 @@ def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(cli: Cli, t
     assert held_out[0] == held_out[1] != held_out[2]
 
 
-def test_for_machines(cli: Cli, tmp_path: Path) -> None:
+def test_split_json_has_every_field(cli: Cli, tmp_path: Path) -> None:
     path = write_rows(tmp_path / "all.jsonl", "", *map(talk, range(4)), talk(2, "hats"))
-    told = json.loads(cli("split", path, "-o", tmp_path, "--valid", "0.4", "--json").out)
-    assert told["together"] == [[4, 6]]  # lines of the file
-    assert told["seed"] == 7
-    assert told["train"]["conversations"] + told["valid"]["conversations"] == 5
-    assert told["valid"]["file"] == str(tmp_path / "valid.jsonl")
-    assert told["valid"]["rows"] == len(lines(tmp_path / "valid.jsonl")) == 2
-    assert told["train"]["calls"] == sum(told["train"]["tools"].values()) == 3
+    payload = json.loads(cli("split", path, "-o", tmp_path, "--valid", "0.4", "--json").out)
+    assert payload["kept_together"] == [[4, 6]]  # lines of the file
+    assert payload["seed"] == 7
+    assert payload["train"]["conversations"] + payload["valid"]["conversations"] == 5
+    assert payload["valid"]["file"] == str(tmp_path / "valid.jsonl")
+    assert payload["valid"]["rows"] == len(lines(tmp_path / "valid.jsonl")) == 2
+    assert payload["train"]["calls"] == sum(payload["train"]["tools"].values()) == 3
 
 
-def test_rows_stay_as_they_stand_whatever_they_were_read_from(cli: Cli, tmp_path: Path) -> None:
+def test_rows_are_written_unchanged(cli: Cli, tmp_path: Path) -> None:
     odd = '{"messages": [ {"role":"user", "content": "h\\u00e9llo 1"} ],  "mine": 1.0}'
     packed = tmp_path / "all.jsonl.gz"
     packed.write_bytes(gzip.compress(f"\n{odd}\n{json.dumps(talk(1))}\r\n".encode()))
@@ -75,20 +75,20 @@ def test_rows_stay_as_they_stand_whatever_they_were_read_from(cli: Cli, tmp_path
     assert lines(tmp_path / "train.jsonl") == []
 
 
-def test_no_data_steers_the_terminal(cli: Cli, tmp_path: Path) -> None:
+def test_control_characters_in_data_are_escaped(cli: Cli, tmp_path: Path) -> None:
     tool = "\x1b[31mred\u202e"
     path = write_rows(tmp_path / "all.jsonl", row(user("a"), assistant(call(tool))), row(user("b"), assistant(call("f"))))
-    done = cli("split", path, "-o", tmp_path / "data")
-    assert "\\x1b[31mred\\u202e" in done.out
-    assert "\x1b" not in done.out
+    completed = cli("split", path, "-o", tmp_path / "data")
+    assert "\\x1b[31mred\\u202e" in completed.out
+    assert "\x1b" not in completed.out
 
 
-def test_rows_that_cannot_be_read_are_kept_once(cli: Cli, tmp_path: Path) -> None:
+def test_bad_rows_are_rejected_once(cli: Cli, tmp_path: Path) -> None:
     path = write_rows(tmp_path / "all.jsonl", talk(1), "{", talk(2), talk(3))
     assert cli("split", path, "-o", tmp_path / "data").status == 2
     assert not (tmp_path / "data").exists()
-    done = cli("split", path, "-o", tmp_path / "data", "--skip-bad", "--rejects", tmp_path / "bad.jsonl", "--json")
-    assert json.loads(done.out)["bad_rows"] == 1
+    completed = cli("split", path, "-o", tmp_path / "data", "--skip-bad", "--rejects", tmp_path / "bad.jsonl", "--json")
+    assert json.loads(completed.out)["bad_rows"] == 1
     assert len(lines(tmp_path / "bad.jsonl")) == 1
     assert sorted(lines(tmp_path / "data/train.jsonl") + lines(tmp_path / "data/valid.jsonl")) == sorted(
         map(json.dumps, map(talk, (1, 2, 3)))
@@ -96,7 +96,7 @@ def test_rows_that_cannot_be_read_are_kept_once(cli: Cli, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "rows, share, said",
+    "rows, share, expected_text",
     [
         ([talk(1)], "0.2", "valid.jsonl is empty: there is one row."),
         ([talk(1), talk(1, "hats"), talk(1, "coats")], "0.2", "valid.jsonl is empty: every row is kept together with every other."),
@@ -105,15 +105,15 @@ def test_rows_that_cannot_be_read_are_kept_once(cli: Cli, tmp_path: Path) -> Non
         ([talk(1), talk(2)], "1", ""),
     ],
 )
-def test_an_empty_side_is_said_unless_it_was_asked_for(cli: Cli, tmp_path: Path, rows: list[Any], share: str, said: str) -> None:
-    done = cli("split", write_rows(tmp_path / "all.jsonl", *rows), "-o", tmp_path, "--valid", share)
-    assert done.status == 0
-    assert done.err == (f"callmark: {said}\n" if said else "")
+def test_empty_side_is_reported_unless_requested(cli: Cli, tmp_path: Path, rows: list[Any], share: str, expected_text: str) -> None:
+    completed = cli("split", write_rows(tmp_path / "all.jsonl", *rows), "-o", tmp_path, "--valid", share)
+    assert completed.status == 0
+    assert completed.err == (f"callmark: {expected_text}\n" if expected_text else "")
     assert sum(len(lines(tmp_path / f"{side}.jsonl")) for side in ("train", "valid")) == len(rows)
 
 
 @pytest.mark.parametrize(
-    "arguments, said",
+    "arguments, expected_text",
     [
         (["-", "-o", "."], "a split reads its file twice, and a pipe can be read once"),
         (["/dev/null", "-o", "."], "a split reads its file twice"),
@@ -131,32 +131,34 @@ def test_an_empty_side_is_said_unless_it_was_asked_for(cli: Cli, tmp_path: Path,
         ),
     ],
 )
-def test_what_is_refused(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str) -> None:
+def test_invalid_splits_are_refused(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], expected_text: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("all.jsonl", "train.jsonl"):
         write_rows(tmp_path / name, talk(1), talk(2))
     (tmp_path / "empty.jsonl").write_text("")
-    done = cli("split", *arguments)
-    assert done.status == 2
-    assert said in done.err
+    completed = cli("split", *arguments)
+    assert completed.status == 2
+    assert expected_text in completed.err
     assert lines(tmp_path / "train.jsonl") == [json.dumps(talk(1)), json.dumps(talk(2))]
     assert not (tmp_path / "valid.jsonl").exists()
 
 
-def test_lint_finds_what_was_planted_and_names_both_places(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lint_finds_planted_leaks_with_both_places(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_rows(tmp_path / "t.jsonl", *map(talk, range(20)))
     write_rows(tmp_path / "v.jsonl", talk(30), talk(11), talk(31), talk(4, "hats"))
-    done = cli("lint", "--train", "t.jsonl", "--valid", "v.jsonl", "--strict")
-    assert done.status == 1
-    assert "v.jsonl:2  the row is an exact copy of t.jsonl, line 12, which is for training" in done.out
-    assert "v.jsonl:4  the row says and calls nearly the same as t.jsonl, line 5 (" in done.out
+    completed = cli("lint", "--train", "t.jsonl", "--valid", "v.jsonl", "--strict")
+    assert completed.status == 1
+    assert "v.jsonl:2  the row is an exact copy of t.jsonl, line 12, which is for training" in completed.out
+    assert "v.jsonl:4  the row says and calls nearly the same as t.jsonl, line 5 (" in completed.out
     assert json.loads(cli("lint", "--train", "t.jsonl", "--valid", "v.jsonl", "--json").out)["summary"]["leak"] == 2
     assert "leak" not in json.loads(cli("lint", "t.jsonl", "v.jsonl", "--json").out)["summary"]
 
 
 @pytest.mark.parametrize(
-    "arguments, said",
+    "arguments, expected_text",
     [
         ([], "there is no file to look at"),
         (["--train", "t.jsonl"], "--train needs --valid"),
@@ -166,10 +168,12 @@ def test_lint_finds_what_was_planted_and_names_both_places(cli: Cli, tmp_path: P
         (["--train", "-", "--valid", "-"], "standard input can be read once"),
     ],
 )
-def test_what_lint_refuses(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str) -> None:
+def test_invalid_lint_arguments_are_refused(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], expected_text: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("t.jsonl", "v.jsonl"):
         write_rows(tmp_path / name, talk(1))
-    done = cli("lint", *arguments)
-    assert done.status == 2
-    assert said in done.err
+    completed = cli("lint", *arguments)
+    assert completed.status == 2
+    assert expected_text in completed.err

@@ -48,14 +48,14 @@ def one(instructions: str, more: str = "") -> str:
     return f"- id: t\n  instructions: {instructions}\n  expected_function_calls: []\n{more}"
 
 
-def test_the_help_desk_has_scenarios_of_every_type_no_two_alike(cli: Cli) -> None:
-    done = cli("synth", "--scenarios-only", "-o", "s.jsonl", "--json")
-    told = json.loads(done.out)
+def test_help_desk_scenarios_have_every_type_and_are_distinct(cli: Cli) -> None:
+    completed = cli("synth", "--scenarios-only", "-o", "s.jsonl", "--json")
+    payload = json.loads(completed.out)
     cases = [row for row in callmark.load("s.jsonl") if isinstance(row, Case)]
-    assert told["scenarios"] == len(cases) >= 36
-    assert told["alike"] == 0
-    assert told["by_type"] == Counter(case.scenario_type for case in cases)
-    assert set(TYPES) <= told["by_type"].keys()
+    assert payload["scenarios"] == len(cases) >= 36
+    assert payload["duplicates"] == 0
+    assert payload["by_type"] == Counter(case.scenario_type for case in cases)
+    assert set(TYPES) <= payload["by_type"].keys()
     assert len({case.id for case in cases}) == len({case.instructions for case in cases}) == len(cases)
     assert {case.data["style"] for case in cases} == {"plain", "terse", "chatty", "impatient"}
     for case in cases:
@@ -65,13 +65,13 @@ def test_the_help_desk_has_scenarios_of_every_type_no_two_alike(cli: Cli) -> Non
         assert (not case.expected) == (case.scenario_type == "not_allowed")
 
 
-def test_same_seed_same_bytes(cli: Cli) -> None:
+def test_same_seed_gives_the_same_bytes(cli: Cli) -> None:
     for out, seed in (("a.jsonl", "7"), ("b.jsonl", "7"), ("c.jsonl", "8")):
         own(cli, "--seed", seed, out=out)
     assert Path("a.jsonl").read_bytes() == Path("b.jsonl").read_bytes() != Path("c.jsonl").read_bytes()
 
 
-def test_a_group_has_several_scenarios_and_one_expectation(cli: Cli) -> None:
+def test_group_has_several_scenarios_and_one_expectation(cli: Cli) -> None:
     by_group: dict[str, list[Case]] = {}
     for case in own(cli):
         if case.group is not None:
@@ -84,7 +84,7 @@ def test_a_group_has_several_scenarios_and_one_expectation(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("seed", ["7", "8", "11"])
-def test_the_help_desk_does_all_that_is_expected_of_it(cli: Cli, seed: str) -> None:
+def test_help_desk_tools_accept_every_expected_call(cli: Cli, seed: str) -> None:
     for case in own(cli, "--seed", seed):
         refuse_unknown_functions(case, TOOLS)
         desk, newest = Desk(7), ""
@@ -98,7 +98,7 @@ def test_the_help_desk_does_all_that_is_expected_of_it(cli: Cli, seed: str) -> N
         desk.close()
 
 
-def test_the_tables_know_the_tickets_of_the_desk_as_they_are() -> None:
+def test_tables_match_the_tickets_of_the_help_desk() -> None:
     desk = Desk(7)
     tickets = desk.state()["tickets"]
     seen = 0
@@ -116,20 +116,21 @@ def test_the_tables_know_the_tickets_of_the_desk_as_they_are() -> None:
             seen += 1
     for row in read_table(DEMO / "tables" / "follow_ups.csv"):
         assert tickets[row["existing_id"]]["title"] == row["existing_title"]
-    assert all(row["ticket_id"] in tickets for row in read_table(DEMO / "tables" / "forbidden_wishes.csv"))
+    assert all(row["ticket_id"] in tickets for row in read_table(DEMO / "tables" / "forbidden_requests.csv"))
     assert seen >= 18
 
 
-def test_what_is_only_looked_up_is_not_counted_by_the_demos_settings() -> None:
-    from callmark.grading.evaluators.process import ProcessEvaluator
+def test_demo_settings_ignore_lookup_functions() -> None:
+    from callmark.grading.ignored_functions import is_ignored
 
-    ignores = ProcessEvaluator(read_grading_settings(str(DEMO / "callmark.toml")).ignore).ignores
+    options = read_grading_settings(str(DEMO / "callmark.toml")).options
+    assert options["effort"]["ignore"] == options["process"]["ignore"]
     for tool in TOOLS:
         writes = any(word in tool.name for word in ("-create_", "-update_"))
-        assert ignores(tool.name) != writes, tool.name
+        assert is_ignored(tool.name, tuple(options["process"]["ignore"])) != writes, tool.name
 
 
-def test_a_value_changed_in_the_middle_is_expected_as_it_is_in_the_end(cli: Cli) -> None:
+def test_value_changed_midway_is_expected_in_its_final_form(cli: Cli) -> None:
     minds = [case for case in own(cli) if case.scenario_type == "changes_mind"]
     for case in minds:
         (task,) = case.data["tasks"]
@@ -138,19 +139,19 @@ def test_a_value_changed_in_the_middle_is_expected_as_it_is_in_the_end(cli: Cli)
         assert case.expected[0].arguments == {**task["slots"], name: final}
 
 
-def test_a_number_and_standard_output(cli: Cli) -> None:
-    done = cli("synth", "--scenarios-only", "-n", "20", "-o", "-")
-    assert len(done.out.splitlines()) == 20
-    assert "20 scenarios → standard output" in done.err
+def test_number_and_standard_output(cli: Cli) -> None:
+    completed = cli("synth", "--scenarios-only", "-n", "20", "-o", "-")
+    assert len(completed.out.splitlines()) == 20
+    assert "20 scenarios → standard output" in completed.err
 
 
-def test_templates_and_tables_of_ones_own(cli: Cli) -> None:
+def test_custom_templates_and_tables(cli: Cli) -> None:
     text = 'title,level:json\n"Say ""hi"", {now}\nplease",3\n=1+1,"{""a"": [1]}"\n'
-    done = cli(
+    completed = cli(
         *mine(one('"{ticket.title}"', "  count: 2\n  data: {tasks: [{slots: {level: '{ticket.level}', day: 2025-05-10}}]}\n"), tickets=text)
     )
-    assert done.status == 0, done.err
-    assert "2 scenarios → s.jsonl" in done.out
+    assert completed.status == 0, completed.err
+    assert "2 scenarios → s.jsonl" in completed.out
     found = {row["instructions"]: row["data"]["tasks"][0]["slots"] for row in rows()}
     assert found == {
         'Say "hi", {now}\nplease': {"level": 3, "day": "2025-05-10"},
@@ -158,7 +159,7 @@ def test_templates_and_tables_of_ones_own(cli: Cli) -> None:
     }
 
 
-def test_the_folder_of_tables_may_be_named(cli: Cli) -> None:
+def test_tables_folder_may_be_given(cli: Cli) -> None:
     line = mine(one('"{ticket.title}"'), tickets="title\nhere\n")
     Path("tables").rename("elsewhere")
     assert cli(*line).status == 2
@@ -166,9 +167,9 @@ def test_the_folder_of_tables_may_be_named(cli: Cli) -> None:
     assert rows()[0]["instructions"] == "here"
 
 
-def test_scenarios_that_are_alike_are_counted(cli: Cli) -> None:
-    done = cli(*mine(one("same", "  count: 3\n")))
-    assert "2 the same as an earlier one but for the id" in done.out
+def test_identical_scenarios_are_counted(cli: Cli) -> None:
+    completed = cli(*mine(one("same", "  count: 3\n")))
+    assert "2 the same as an earlier one but for the id" in completed.out
 
 
 @pytest.mark.parametrize(
@@ -189,11 +190,11 @@ def test_scenarios_that_are_alike_are_counted(cli: Cli) -> None:
         (one("x"), {"t": "a:json\n[1\n"}, "t.csv, line 2: a:json holds no JSON: the JSON text is cut off"),
     ],
 )
-def test_what_cannot_be_read_says_where(cli: Cli, templates: str, tables: dict[str, str], sentence: str) -> None:
-    done = cli(*mine(templates, **tables))
-    assert done.status == 2
-    assert sentence in done.err
-    assert "inside callmark" not in done.err
+def test_invalid_templates_are_refused_with_their_place(cli: Cli, templates: str, tables: dict[str, str], sentence: str) -> None:
+    completed = cli(*mine(templates, **tables))
+    assert completed.status == 2
+    assert sentence in completed.err
+    assert "inside callmark" not in completed.err
     assert not Path("s.jsonl").exists()
 
 
@@ -210,8 +211,8 @@ def test_what_cannot_be_read_says_where(cli: Cli, templates: str, tables: dict[s
         (["--max-cost", "1"], "--scenarios-only makes no conversations: --max-cost cannot be given"),
     ],
 )
-def test_files_that_are_not_there_or_not_what_they_should_be(cli: Cli, more: list[str], sentence: str) -> None:
+def test_missing_or_invalid_files_are_refused(cli: Cli, more: list[str], sentence: str) -> None:
     Path("latin.yaml").write_bytes(b"- id: \xff\n")
-    done = cli("synth", "--scenarios-only", "-o", "s.jsonl", *more)
-    assert done.status == 2
-    assert sentence in done.err
+    completed = cli("synth", "--scenarios-only", "-o", "s.jsonl", *more)
+    assert completed.status == 2
+    assert sentence in completed.err

@@ -1,4 +1,4 @@
-"""`callmark synth`: conversations over real tools, what is said of them, what is refused, and what a kill leaves behind."""
+"""`callmark synth`: conversations over real tools, what is expected_text of them, what is refused, and what a kill leaves behind."""
 
 import json
 import re
@@ -15,7 +15,7 @@ import callmark
 from tests.chat_server import Response, chat_server
 from tests.conftest import Cli, Result
 from tests.rows import write_rows
-from tests.runs.kills import Moment, killed, recorded_in, run_to_end
+from tests.runs.kills import KillTime, count_recorded, kill_process, run_to_end
 from tests.simulation.notes_case import lines
 from tests.synthesis.notes_world import TOOLS
 
@@ -63,7 +63,7 @@ def scenario(number: int) -> dict[str, Any]:
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with notes for tools, agents, and twelve scenarios."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -84,33 +84,33 @@ def files(out: str) -> dict[str, bytes]:
     return {name: Path(out, name).read_bytes() for name in FILES}
 
 
-def test_what_was_made_is_said_and_what_to_type_next(cli: Cli) -> None:
-    done = noted(cli, "-n", "10", agent="sometimes")
-    assert done.status == 0, done.err
-    assert done.out.startswith("10 conversations → data   (scenarios.jsonl, python:noting:sometimes and script, seed 7)\n")
-    assert re.search(r"^ +8 train.jsonl\n +2 valid.jsonl\n", done.out, re.MULTILINE)
-    assert "12 held, 10 kept, 1 rejected, 1 more than needed\n" in done.out
-    assert "       1 end_state  something else was changed than was planned\n" in done.out
-    assert "s1: notes N-2: a new row was made" in done.out
-    assert "callmark show data/rejected.jsonl --row 1" in done.out
-    assert re.search(r"^add_note +10 +█+ +title each time; text 0 *$", done.out, re.MULTILINE)
-    assert "never called: transfer\nnever given: add_note.text\n" in done.out
-    for line in re.findall(r"^callmark (.*)$", done.out, re.MULTILINE):
+def test_summary_has_counts_and_the_next_command(cli: Cli) -> None:
+    completed = noted(cli, "-n", "10", agent="sometimes")
+    assert completed.status == 0, completed.err
+    assert completed.out.startswith("10 conversations → data   (scenarios.jsonl, python:noting:sometimes and script, seed 7)\n")
+    assert re.search(r"^ +8 train.jsonl\n +2 valid.jsonl\n", completed.out, re.MULTILINE)
+    assert "12 held, 10 kept, 1 rejected, 1 more than needed\n" in completed.out
+    assert "       1 end_state  something else was changed than was planned\n" in completed.out
+    assert "s1: notes N-2: a new row was made" in completed.out
+    assert "callmark show data/rejected.jsonl --row 1" in completed.out
+    assert re.search(r"^add_note +10 +█+ +title each time; text 0 *$", completed.out, re.MULTILINE)
+    assert "never called: transfer\nnever given: add_note.text\n" in completed.out
+    for line in re.findall(r"^callmark (.*)$", completed.out, re.MULTILINE):
         if line.startswith("lint"):
             continue
         assert cli(*line.split()).status == 0, line
 
 
-def test_machines_get_the_same(cli: Cli) -> None:
-    told = json.loads(noted(cli, "-n", "10", "--json", agent="sometimes").out)
+def test_json_has_the_counts(cli: Cli) -> None:
+    payload = json.loads(noted(cli, "-n", "10", "--json", agent="sometimes").out)
     about = json.loads(Path("data/synth.json").read_text())
-    assert told == {"out": "data", **about}
-    assert (told["requested"], told["simulated"], told["accepted"], told["errors"]) == (10, 12, 10, 0)
-    assert told["reasons"]["end_state"]["plan"] == "s1"
-    assert len(told["train"]) == len(lines("data/train.jsonl"))
+    assert payload == {"out": "data", **about}
+    assert (payload["requested"], payload["simulated"], payload["accepted"], payload["errors"]) == (10, 12, 10, 0)
+    assert payload["reasons"]["end_state"]["plan"] == "s1"
+    assert len(payload["train"]) == len(lines("data/train.jsonl"))
 
 
-def test_same_command_same_bytes(cli: Cli) -> None:
+def test_same_command_gives_the_same_bytes(cli: Cli) -> None:
     for out, more in (("a", ()), ("b", ("--concurrency", "1")), ("c", ("--valid", "0.5"))):
         assert noted(cli, "-n", "9", *more, agent="sometimes", out=out).status == 0
     assert files("a") == files("b")
@@ -123,18 +123,18 @@ def test_plans_can_be_simulated_as_scenarios(cli: Cli) -> None:
     assert cli("simulate", "data/plans.jsonl", "--agent", "python:noting:good", "--tools", "python:notes:Notes", "-u", "script").status == 0
 
 
-def test_too_few_are_told_and_leave_with_their_own_status(cli: Cli) -> None:
-    done = noted(cli, agent="sometimes")
-    assert done.status == 3
-    assert "1 of 12 are missing: 1 of 12 were rejected and there were no more plans\n" in done.out
+def test_too_few_accepted_conversations_exit_with_status_3(cli: Cli) -> None:
+    completed = noted(cli, agent="sometimes")
+    assert completed.status == 3
+    assert "1 of 12 are missing: 1 of 12 were rejected and there were no more plans\n" in completed.out
 
 
-def test_errors_are_told_apart_and_tried_again(cli: Cli) -> None:
+def test_errors_are_counted_separately_and_retried(cli: Cli) -> None:
     Path("broken").touch()
-    done = noted(cli, "-n", "8", agent="fragile")
-    assert done.status == 3
-    assert "8 held, 8 kept\n" in done.out
-    assert re.search(r"^1 error, first: .*the agent fell over.* \(--resume tries them again\)$", done.out, re.MULTILINE)
+    completed = noted(cli, "-n", "8", agent="fragile")
+    assert completed.status == 3
+    assert "8 held, 8 kept\n" in completed.out
+    assert re.search(r"^1 error, first: .*the agent fell over.* \(--resume tries them again\)$", completed.out, re.MULTILINE)
     Path("broken").unlink()
     again = noted(cli, "-n", "8", "--resume", agent="fragile")
     assert again.status == 0
@@ -143,29 +143,31 @@ def test_errors_are_told_apart_and_tried_again(cli: Cli) -> None:
     assert files("data") == files("undisturbed")
 
 
-def test_the_help_desk_by_an_agent_that_is_sloppy(cli: Cli) -> None:
+def test_help_desk_with_a_sloppy_agent(cli: Cli) -> None:
     assert cli("synth", "--scenarios-only", "-n", "12", "-o", "s.jsonl").status == 0
     policy = ("--policy", DEMO / "workflow.md", "--rules", DEMO / "policy.yaml")
     speakers = ("--agent", "python:callmark.worlds.helpdesk.agents:sloppy", "--tools", DESK)
-    done = cli("synth", "--scenarios", "s.jsonl", *speakers, *policy, "-o", "data", "--json")
-    told = json.loads(done.out)
-    assert done.status == 3, done.err
-    assert {"policy", "end_state"} <= told["reasons"].keys()
-    assert (told["simulated"], told["judged_by_calls"], told["exhausted"]) == (12, 0, True)
+    completed = cli("synth", "--scenarios", "s.jsonl", *speakers, *policy, "-o", "data", "--json")
+    payload = json.loads(completed.out)
+    assert completed.status == 3, completed.err
+    assert {"policy", "end_state"} <= payload["reasons"].keys()
+    assert (payload["simulated"], payload["judged_by_calls"], payload["exhausted"]) == (12, 0, True)
     rows = [row for name in FILES[:2] for row in callmark.load(f"data/{name}")]
-    assert len(rows) == told["accepted"] == 12 - told["rejected"] >= 3
+    assert len(rows) == payload["accepted"] == 12 - payload["rejected"] >= 3
     assert not [finding for finding in callmark.lint(rows).findings if finding.severity != "info"]
     assert all(row.messages[0].text == (DEMO / "workflow.md").read_text() for row in rows)
 
 
-def test_a_model_that_cannot_be_reached_is_said_once(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreachable_model_is_reported_once(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-recognisable-0123456789")
     with chat_server(lambda number, request, attempt: Response(401, b'{"error": {"message": "no such key"}}')) as server:
-        done = cli("synth", "--tools", "python:notes:Notes", "--scenarios", "scenarios.jsonl", "--agent", f"{server.url}#gpt", "-o", "data")
-    assert done.status == 2
-    assert "no such key" in done.err
-    assert "--resume" in done.err
-    assert "sk-recognisable" not in done.err
+        completed = cli(
+            "synth", "--tools", "python:notes:Notes", "--scenarios", "scenarios.jsonl", "--agent", f"{server.url}#gpt", "-o", "data"
+        )
+    assert completed.status == 2
+    assert "no such key" in completed.err
+    assert "--resume" in completed.err
+    assert "sk-recognisable" not in completed.err
 
 
 @pytest.mark.parametrize(
@@ -195,15 +197,15 @@ def test_a_model_that_cannot_be_reached_is_said_once(cli: Cli, monkeypatch: pyte
     ],
     ids=str,
 )
-def test_what_cannot_work_is_said_in_a_sentence(cli: Cli, here: Path, given: list[str], sentence: str) -> None:
-    write_rows(here / "talks.jsonl", {"messages": [{"role": "user", "content": "x"}]})
-    write_rows(here / "twice.jsonl", scenario(1), scenario(1))
+def test_invalid_options_are_refused(cli: Cli, workdir: Path, given: list[str], sentence: str) -> None:
+    write_rows(workdir / "talks.jsonl", {"messages": [{"role": "user", "content": "x"}]})
+    write_rows(workdir / "twice.jsonl", scenario(1), scenario(1))
     for name, text in (("zero", b"a\0b"), ("latin", b"\xe9"), ("empty", b" \n")):
-        (here / f"{name}.md").write_bytes(text)
-    done = cli("synth", *given)
-    assert done.status == 2
-    assert sentence in done.err
-    assert "inside callmark" not in done.err
+        (workdir / f"{name}.md").write_bytes(text)
+    completed = cli("synth", *given)
+    assert completed.status == 2
+    assert sentence in completed.err
+    assert "inside callmark" not in completed.err
     assert not Path("d").exists()
 
 
@@ -217,53 +219,53 @@ def test_what_cannot_work_is_said_in_a_sentence(cli: Cli, here: Path, given: lis
     ],
     ids=str,
 )
-def test_what_does_not_fit_together_is_said_before_anything_is_held(cli: Cli, more: list[str], sentence: str) -> None:
-    done = noted(cli, *more)
-    assert done.status == 2
-    assert sentence in done.err
+def test_incompatible_options_are_refused_before_simulating(cli: Cli, more: list[str], sentence: str) -> None:
+    completed = noted(cli, *more)
+    assert completed.status == 2
+    assert sentence in completed.err
     assert not Path("data/train.jsonl").exists()
 
 
-def test_a_rule_about_no_tool_is_said_to_be(cli: Cli, here: Path) -> None:
+def test_rule_about_an_unknown_tool_gives_a_warning(cli: Cli, workdir: Path) -> None:
     rule = "{{id: {0}, says: x, {1}}}"
     rules = [rule.format("a", "never: add_notes"), rule.format("b", 'never: "*note > add_note"'), rule.format("c", 'confirmed: ["x*", y]')]
-    (here / "rules.yaml").write_text("rules:\n" + "".join(f"  - {each}\n" for each in rules))
-    done = noted(cli, "--rules", "rules.yaml", "-n", "2")
-    assert [line for line in done.err.splitlines() if "never broken" in line] == [
+    (workdir / "rules.yaml").write_text("rules:\n" + "".join(f"  - {each}\n" for each in rules))
+    completed = noted(cli, "--rules", "rules.yaml", "-n", "2")
+    assert [line for line in completed.err.splitlines() if "never broken" in line] == [
         "callmark: no tool is called add_notes, so the rule a is never broken.",
         "callmark: no tool is called x* or y, so the rule c is never broken.",
     ]
 
 
-def test_ctrl_c_keeps_what_was_held_and_says_how_to_go_on(here: Path) -> None:
+def test_interrupting_keeps_conversations_and_prints_how_to_resume(workdir: Path) -> None:
     given = ["--tools", "python:notes:Notes", "--scenarios", "scenarios.jsonl", "--user", "script", "--agent", "python:noting:slow"]
     command = [sys.executable, "-m", "callmark", "synth", *given, "--concurrency", "1", "-o", "data"]
-    process = subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    recorded = here / "data" / "runs" / "round-1" / "predictions.jsonl"
+    process = subprocess.Popen(command, cwd=workdir, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    recorded = workdir / "data" / "runs" / "round-1" / "predictions.jsonl"
     began = time.monotonic()
     while not (recorded.exists() and recorded.stat().st_size) and time.monotonic() - began < 60:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 130, said
-    assert "what was held is kept; the same command with --resume goes on" in said
+    _, expected_text = process.communicate(timeout=60)
+    assert process.returncode == 130, expected_text
+    assert "what was held is kept; the same command with --resume goes on" in expected_text
     assert 0 < len(lines(recorded)) < 12
 
 
-def test_a_synthesis_that_is_killed_and_gone_on_with_ends_as_if_it_had_not_been(here: Path) -> None:
-    write_rows(here / "scenarios.jsonl", *map(scenario, range(30)))
+def test_killed_and_resumed_synthesis_equals_an_uninterrupted_one(workdir: Path) -> None:
+    write_rows(workdir / "scenarios.jsonl", *map(scenario, range(30)))
     given = ["--tools", "python:notes:Notes", "--scenarios", "scenarios.jsonl", "--user", "script", "--agent", "python:noting:slow"]
     command = [sys.executable, "-m", "callmark", "synth", *given, "-n", "25", "--concurrency", "3"]
-    run_to_end([*command, "-o", "undisturbed"], here)
-    folder = here / "round-1"
-    folder.symlink_to(here / "killed" / "runs" / "round-1")
+    run_to_end([*command, "-o", "undisturbed"], workdir)
+    folder = workdir / "round-1"
+    folder.symlink_to(workdir / "killed" / "runs" / "round-1")
     counts = []
     for turn, at in enumerate((2, 12)):
-        _, ended = killed([*command, "-o", "killed", *(["--resume"] if turn else [])], folder, Moment(recorded=at))
+        _, ended = kill_process([*command, "-o", "killed", *(["--resume"] if turn else [])], folder, KillTime(recorded=at))
         assert not ended
-        counts.append(recorded_in(folder / "predictions.jsonl")[0].total())
-        assert not (here / "killed" / "train.jsonl").exists()
-    run_to_end([*command, "-o", "killed", "--resume"], here)
+        counts.append(count_recorded(folder / "predictions.jsonl")[0].total())
+        assert not (workdir / "killed" / "train.jsonl").exists()
+    run_to_end([*command, "-o", "killed", "--resume"], workdir)
     assert 0 < counts[0] < counts[1] < 25
     assert files("killed") == files("undisturbed")
-    assert recorded_in(folder / "predictions.jsonl")[0].most_common(1)[0][1] == 1
+    assert count_recorded(folder / "predictions.jsonl")[0].most_common(1)[0][1] == 1

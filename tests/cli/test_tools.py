@@ -27,9 +27,9 @@ OPERATION = {
 
 
 def printed(source: str, *options: str) -> Any:
-    done = CliRunner().invoke(command, [source, *options], catch_exceptions=False)
-    assert done.exit_code == 0
-    return done.stdout
+    completed = CliRunner().invoke(command, [source, *options], catch_exceptions=False)
+    assert completed.exit_code == 0
+    return completed.stdout
 
 
 def refusal(source: str) -> str:
@@ -38,19 +38,19 @@ def refusal(source: str) -> str:
     return str(error.value)
 
 
-def test_any_source_is_printed_as_openai_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_source_is_printed_as_openai_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "listed_functions.py").write_text('def act():\n    "Acts."\n', encoding="utf-8")
     (tmp_path / "api.json").write_text('{"openapi": "3.1.0", "paths": {"/": {"get": {"operationId": "act"}}}}', encoding="utf-8")
     call = {"id": "1", "type": "function", "function": {"name": "act", "arguments": "{}"}}
     messages = [{"role": "assistant", "tool_calls": [call]}, {"role": "tool", "tool_call_id": "1", "content": "done"}]
     rows = [{"messages": messages, "tools": [TOOL]}, {"messages": messages, "tools": [{**TOOL, "more": 1}]}]
-    (tmp_path / "talks.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    (tmp_path / "conversations.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     for source, expected in (
         (f"mcp:{raw_server(tmp_path)}", TOOL),
         ("python:listed_functions", FUNCTION),
-        ("recorded:talks.jsonl", TOOL),
-        ("talks.jsonl", TOOL),
+        ("recorded:conversations.jsonl", TOOL),
+        ("conversations.jsonl", TOOL),
         ("api.json", OPERATION),
     ):
         assert json.loads(printed(source)) == [expected], source
@@ -72,7 +72,7 @@ def test_json_is_on_one_line(tmp_path: Path) -> None:
         ("bare.jsonl", "bare.jsonl has no tools in any of its rows"),
     ],
 )
-def test_what_has_no_tools_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, expected: str) -> None:
+def test_source_without_tools_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, expected: str) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bare.jsonl").write_text('{"messages": [{"role": "user", "content": "hi"}]}', encoding="utf-8")
     assert refusal(source) == expected

@@ -17,7 +17,7 @@ from tests.graded_runs import make_run, some
 VIEW = "import sys; from callmark.cli.view import command; command.main(sys.argv[1:])"
 
 
-def test_it_prints_its_address_answers_there_and_ends_quietly(tmp_path: Path) -> None:
+def test_view_prints_its_address_serves_and_stops_on_interrupt(tmp_path: Path) -> None:
     make_run(tmp_path / "a", some(1, of=2))
     with subprocess.Popen(
         [sys.executable, "-c", VIEW, str(tmp_path), "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -36,12 +36,12 @@ def test_it_prints_its_address_answers_there_and_ends_quietly(tmp_path: Path) ->
     assert (process.returncode, rest, errors) == (0, "", "")
 
 
-def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_missing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="there is no folder"):
         command.main([str(tmp_path / "nothing"), "--no-browser"], standalone_mode=False)
 
 
-def test_a_port_that_is_taken_is_refused(tmp_path: Path) -> None:
+def test_port_in_use_is_refused(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

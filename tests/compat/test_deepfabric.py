@@ -352,7 +352,7 @@ def test_fields_are_given_by_name() -> None:
         (TALK, [], "the dataset is of type dict, a path or a list of rows was expected"),
         (5, [], "the dataset is of type int"),
         ([TALK, "x"], [], "the dataset, item 2: the row is of type str, an object with messages was expected"),
-        ([{"prompt": "x"}], [], "the dataset, item 1: no dialect recognises the row: its keys are prompt"),
+        ([{"prompt": "x"}], [], "the dataset, item 1: no format recognises the row: its keys are prompt"),
         ([row({"role": 5})], [], "the dataset, item 1: messages[0].role is a number, text was expected"),
         ([record(WANTED), TALK], [], "the dataset, item 2: t has no expected_output"),
         ([TALK, record(WANTED)], [], "the dataset, item 2: r is a decision point already"),

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import callmark
-from callmark.data.expand import cases_of
+from callmark.data.expand import as_cases
 from callmark.errors import BadInput
 from callmark.types import Case, Conversation, Message
 from tests.rows import WEATHER, assistant, call, result, row, user, write_rows
@@ -179,9 +179,9 @@ POINT, SCENARIO = Case("p", expected=(callmark.Call("f"),)), Case("s", instructi
 
 
 def test_decision_points_are_taken_as_they_are_and_conversations_are_cut() -> None:
-    assert [case.id for case in cases_of([POINT, POINT])] == ["p", "p"]
-    assert [case.id for case in cases_of([TALK])] == ["t:1"]
-    assert list(cases_of([])) == []
+    assert [case.id for case in as_cases([POINT, POINT])] == ["p", "p"]
+    assert [case.id for case in as_cases([TALK])] == ["t:1"]
+    assert list(as_cases([])) == []
 
 
 @pytest.mark.parametrize(
@@ -195,4 +195,4 @@ def test_decision_points_are_taken_as_they_are_and_conversations_are_cut() -> No
 )
 def test_what_cannot_be_asked_together_is_refused(rows: list[Conversation], sentence: str) -> None:
     with pytest.raises(BadInput, match=sentence):
-        list(cases_of(rows))
+        list(as_cases(rows))

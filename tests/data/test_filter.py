@@ -44,13 +44,13 @@ def talk(*messages: Message) -> Conversation:
         (rules.uses_tool("get_*"), Case("c", (ASKED,), expected=(Call("get_user"),)), True),
     ],
 )
-def test_rules(rule: rules.Rule, row: Conversation, kept: Any) -> None:
+def test_rules(rule: rules.FilterRule, row: Conversation, kept: Any) -> None:
     assert rule.keeps(row) == kept
 
 
 def test_what_each_rule_keeps_alone_and_together() -> None:
     judged = list(
-        rules.judge([talk(FIND, FOUND, GET), talk(GET), talk(ASKED, FIND)], [rules.uses_tool("get_*"), rules.uses_tool("find_*")])
+        rules.apply_rules([talk(FIND, FOUND, GET), talk(GET), talk(ASKED, FIND)], [rules.uses_tool("get_*"), rules.uses_tool("find_*")])
     )
     assert [failed for _, failed, _ in judged] == [[], ["tool find_*"], ["tool get_*"]]
-    assert judged[-1][2] == rules.Kept(3, {"tool get_*": 2, "tool find_*": 2}, 1)
+    assert judged[-1][2] == rules.FilterCounts(3, {"tool get_*": 2, "tool find_*": 2}, 1)

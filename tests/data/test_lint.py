@@ -88,10 +88,10 @@ def test_an_exact_copy_names_the_first(tmp_path: Path) -> None:
 
 def test_the_same_prompt_with_different_gold(tmp_path: Path) -> None:
     rome = row(user("Bonn?"), assistant(call("get_weather", {"city": "Bonn", "days": 3}, "other_id")), tools=[WEATHER])
-    conflicts = [one for one in found(tmp_path, CLEAN, rome) if one[0] == "conflicting_gold"]
+    conflicts = [one for one in found(tmp_path, CLEAN, rome) if one[0] == "conflicting_expected"]
     assert conflicts == [
         (
-            "conflicting_gold",
+            "conflicting_expected",
             'the prompt is the same as in line 1, which answers get_weather(city="Bonn"); here it is get_weather(city="Bonn", days=3)',
         )
     ]
@@ -104,7 +104,7 @@ def test_gold_that_says_the_same_in_other_words_is_no_conflict(tmp_path: Path) -
 
 def test_a_call_against_no_call_is_a_conflict(tmp_path: Path) -> None:
     silent = row(user("Bonn?"), assistant(text="Which Bonn?"), tools=[WEATHER])
-    assert [code for code, _ in found(tmp_path, CLEAN, silent)] == ["conflicting_gold"]
+    assert [code for code, _ in found(tmp_path, CLEAN, silent)] == ["conflicting_expected"]
 
 
 def test_two_wordings_of_an_answer_are_no_conflict(tmp_path: Path) -> None:
@@ -253,4 +253,4 @@ def test_a_leak_is_an_error() -> None:
     rows = [callmark.Conversation("c", (callmark.Message("user", "one two three four"),))] * 2
     report = callmark.lint(rows[:1], valid=rows[1:])
     assert report.errors == 1
-    assert report.findings[0].sentence == "the row is an exact copy of another row, which is for training"
+    assert report.findings[0].sentence == "the row is an exact copy of item 1, which is for training"

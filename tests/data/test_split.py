@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import callmark
-from callmark.data.near import NearCopies, sketch
+from callmark.data.near_duplicates import NearDuplicateIndex, sketch
 from callmark.data.split import split
 from callmark.types import Call, Case, Conversation, Message, Source
 
@@ -63,17 +63,17 @@ def test_planted_near_copies_are_on_one_side(seed: int) -> None:
     train, valid = ({rows[index].messages[0].text.split()[0] for index in side} for side in (made.train, made.valid))
     assert valid
     assert not valid & train
-    assert len(made.together) == 13
-    assert made.of_valid.conversations == round(0.3 * len(rows))
+    assert len(made.kept_together) == 13
+    assert made.valid_summary.conversations == round(0.3 * len(rows))
 
 
 def test_a_chain_of_near_copies_is_one_group() -> None:
     said = WORDS[:100]
     chain = [Conversation(f"c{step}", (Message("user", " ".join([*said[step * 8 :], *WORDS[200 : 200 + step * 8]])),)) for step in range(6)]
-    copies = NearCopies()
+    copies = NearDuplicateIndex()
     copies.add(sketch(chain[0]))
     assert copies.add(sketch(chain[-1])) is None  # the ends have little in common
-    assert split([*chain, *map(talk, range(6))]).together == [[0, 1, 2, 3, 4, 5]]
+    assert split([*chain, *map(talk, range(6))]).kept_together == [[0, 1, 2, 3, 4, 5]]
 
 
 @pytest.mark.parametrize("valid, side", [(0.2, "train"), (0.8, "valid")])
@@ -91,32 +91,32 @@ def test_two_groups_are_on_two_sides() -> None:
 def test_decision_points_of_one_conversation_stay_together() -> None:
     rows = [point for number in range(10) for point in points(number, "find", "get", "change")]
     made = split(random.Random(1).sample(rows, len(rows)), valid=0.3)
-    assert (made.of_valid.conversations, made.of_valid.rows, made.of_valid.calls) == (3, 9, 9)
-    assert not made.together
+    assert (made.valid_summary.conversations, made.valid_summary.rows, made.valid_summary.calls) == (3, 9, 9)
+    assert not made.kept_together
 
 
 def test_conversations_with_a_decision_point_in_common_stay_together() -> None:
     first, second = points(1, "find", "get", "change"), points(2, "find", "get")
     shared = Case("x", first[0].messages, expected=first[0].expected, source=Source("2", 9))
-    assert split([*first, *second, shared, *points(3, "find")]).together == [[0, 1, 2, 3, 4, 5]]
+    assert split([*first, *second, shared, *points(3, "find")]).kept_together == [[0, 1, 2, 3, 4, 5]]
 
 
 def test_decision_points_that_call_nothing_bind_no_conversations() -> None:
     greeting = Message("user", "hello there, good morning to you")
     rows: list[Conversation] = [Case(f"{number}:1", (greeting,), source=Source(str(number), 1)) for number in range(10)]
     made = split(rows, valid=0.2)
-    assert not made.together
-    assert made.of_valid.conversations == 2
+    assert not made.kept_together
+    assert made.valid_summary.conversations == 2
 
 
 def test_rows_with_one_id_and_cases_of_one_group_stay_together() -> None:
     rows: list[Conversation] = [talk(number, name=f"task {number % 5}") for number in range(10)]
-    assert (made := split(rows, valid=0.4)).of_valid.conversations == 2
+    assert (made := split(rows, valid=0.4)).valid_summary.conversations == 2
     assert {index % 5 for index in made.valid}.isdisjoint(index % 5 for index in made.train)
     cases: list[Conversation] = [
         Case(str(number), instructions=talk(number).messages[0].text, group=f"g{number % 2}") for number in range(10)
     ]
-    assert split(cases).together == [[0, 2, 4, 6, 8], [1, 3, 5, 7, 9]]
+    assert split(cases).kept_together == [[0, 2, 4, 6, 8], [1, 3, 5, 7, 9]]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_each_set_of_tools_gives_its_share(sizes: dict[str, int], valid: float, 
     tools = [tool for tool, count in sizes.items() for _ in range(count)]
     for seed in range(5):
         made = split([talk(number, tool) for number, tool in enumerate(tools)], valid=valid, seed=seed)
-        given = dict(made.of_valid.tools)
+        given = dict(made.valid_summary.tools)
         if "one of a and b" in expected:
             assert given.pop("a", 0) + given.pop("b", 0) == 1
         assert given == {name: count for name, count in expected.items() if name in sizes}
@@ -142,7 +142,7 @@ def test_each_set_of_tools_gives_its_share(sizes: dict[str, int], valid: float, 
 def test_what_is_on_one_side_only_is_told() -> None:
     tools = [*["a"] * 10, "b", "b", "c"]
     made = split([talk(number, tool, "find") for number, tool in enumerate(tools)], valid=0.1)
-    assert made.of_valid.tools == {"a": 1, "find": 1}
+    assert made.valid_summary.tools == {"a": 1, "find": 1}
     assert [(one.tools, one.count) for one in made.only_train] == [(["b", "find"], 2), (["c", "find"], 1)]
     assert made.only_valid == []
 
@@ -166,7 +166,7 @@ def test_a_split_is_a_partition_that_keeps_near_copies_together_in_any_order(
     one = sides(rows, valid=valid, seed=seed)
     assert one == sides(rows, valid=valid, seed=seed)
     for first, second in combinations(range(len(rows)), 2):
-        copies = NearCopies()
+        copies = NearDuplicateIndex()
         copies.add(sketch(rows[first]))
         if copies.add(sketch(rows[second])) is not None:
             assert one[first] == one[second]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import callmark
 from callmark.data.describe import describe
-from callmark.data.stats import Tally
+from callmark.data.stats import StatsTally
 from callmark.types import Call, Case, Conversation, Message, Tool
 from tests.rows import made, talk
 
@@ -61,12 +61,12 @@ def test_of_a_case_the_expected_calls_are_counted() -> None:
 
 def test_counting_together_and_spreading_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = callmark.stats(ROWS * 50)
-    monkeypatch.setattr("callmark.data.stats._MOST_KEPT", 2)
+    monkeypatch.setattr("callmark.data.stats._MAX_PENDING", 2)
     assert callmark.stats(ROWS * 50) == whole
 
 
 def test_a_tally_can_be_asked_more_than_once() -> None:
-    tally = Tally()
+    tally = StatsTally()
     tally.add(ROWS[0])
     assert tally.stats() == tally.stats()
     tally.add(ROWS[1])

@@ -33,7 +33,7 @@ def read(path: Path, *messages: dict[str, Any], **more: Any) -> Conversation:
 def written(path: Path, *messages: Any, format_name: str = "anthropic", **more: Any) -> dict[str, Any]:
     """What an OpenAI row of these messages becomes."""
     (found,) = callmark.load(write_rows(path / "x.jsonl", row(*messages, **more)), format_name="openai")
-    callmark.write([found], path / "y.jsonl", format_name=format_name)
+    callmark.write([found], path / "y.jsonl", to=format_name)
     told: dict[str, Any] = json.loads((path / "y.jsonl").read_text())
     return told
 
@@ -87,7 +87,7 @@ def test_thinking_and_errors_are_kept_in_openais_form(tmp_path: Path) -> None:
     first, second = json.loads((tmp_path / "y.jsonl").read_text())["messages"]
     assert (first["content"], first["thinking_blocks"]) == ("a", [thought])
     assert second == {"role": "tool", "content": "no", "tool_call_id": "t1", "is_error": True}
-    callmark.write([found], tmp_path / "z.jsonl", format_name="anthropic")
+    callmark.write([found], tmp_path / "z.jsonl", to="anthropic")
     assert json.loads((tmp_path / "z.jsonl").read_text())["messages"] == read_row["messages"]
 
 
@@ -104,7 +104,7 @@ def test_thinking_and_errors_are_kept_in_openais_form(tmp_path: Path) -> None:
 def test_a_system_prompt_is_a_message_for_each_of_its_texts(tmp_path: Path, system: Any, prompts: list[tuple[str, str]]) -> None:
     found = read(tmp_path, user("x"), system=system)
     assert [(message.role, message.text) for message in found.messages] == [*prompts, ("user", "x")]
-    callmark.write([found], tmp_path / "y.jsonl", format_name="anthropic")
+    callmark.write([found], tmp_path / "y.jsonl", to="anthropic")
     assert json.loads((tmp_path / "y.jsonl").read_text()).get("system") == (system or None)
 
 
@@ -143,10 +143,10 @@ def test_ids_that_are_missing_are_made_up_and_join_results_to_their_calls(tmp_pa
 
 def test_a_case_and_a_result_that_calls_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="c is a case: Anthropic's form has no place for what is expected"):
-        callmark.write([Case("c", expected=(Call("f"),))], tmp_path / "x.jsonl", format_name="anthropic")
+        callmark.write([Case("c", expected=(Call("f"),))], tmp_path / "x.jsonl", to="anthropic")
     odd = Conversation("c", (Message("tool", "", (Call("f"),)),))
     with pytest.raises(BadInput, match=r"c: messages\[0\] is a result that calls a tool"):
-        callmark.write([odd], tmp_path / "x.jsonl", format_name="anthropic")
+        callmark.write([odd], tmp_path / "x.jsonl", to="anthropic")
     with pytest.raises(BadInput, match=r"1: messages\[0\] has a key 'type' of its own, which Anthropic's form has for something else"):
         written(tmp_path, result("x", type="text"))
 
@@ -175,7 +175,7 @@ def test_what_is_no_message_is_refused(tmp_path: Path, message: dict[str, Any], 
 
 
 @pytest.mark.parametrize(
-    "given, dialect",
+    "given, format_name",
     [
         ({"messages": [user("x")]}, "openai"),
         ({"messages": [user("x")], "system": "s"}, "anthropic"),

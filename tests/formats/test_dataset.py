@@ -194,7 +194,7 @@ def test_a_scenario_is_a_case(tmp_path: Path) -> None:
     assert read.expected[0].arguments == {"title": "t", "id": {"$glob": "TKT-*", "$case": False}}
     assert str(read.place).endswith("item 1")
     copy = tmp_path / "copy.jsonl"
-    callmark.write([read], copy, format_name="scenarios")
+    callmark.write([read], copy, to="scenarios")
     assert json.loads(copy.read_text()) == scenario
 
 
@@ -212,12 +212,12 @@ def test_a_matcher_that_could_not_be_used_is_a_bad_row_with_its_argument(tmp_pat
         list(callmark.load(write_rows(tmp_path / "x.jsonl", record)))
 
 
-def test_an_unknown_dialect_is_refused_with_the_keys_that_were_found(tmp_path: Path) -> None:
+def test_an_unknown_format_is_refused_with_the_keys_that_were_found(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", {"prompt": 1, "completion": 2})
-    with pytest.raises(BadInput, match="line 1: no dialect recognises the row: its keys are prompt, completion") as raised:
+    with pytest.raises(BadInput, match="line 1: no format recognises the row: its keys are prompt, completion") as raised:
         callmark.load(path)
     assert "openai, sharegpt, scenarios" in raised.value.hint
-    with pytest.raises(BadInput, match="no dialect called 'opnai'. Did you mean openai?"):
+    with pytest.raises(BadInput, match="no format called 'opnai'. Did you mean openai?"):
         callmark.load(path, format_name="opnai")
 
 

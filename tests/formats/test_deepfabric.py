@@ -30,7 +30,7 @@ AGENT: dict[str, Any] = {  # as version 4.13 of it writes a row
 def written(path: Path, *messages: Any, **more: Any) -> dict[str, Any]:
     """What an OpenAI row of these messages becomes."""
     (found,) = callmark.load(write_rows(path / "x.jsonl", row(*messages, **more)), format_name="openai")
-    callmark.write([found], path / "y.jsonl", format_name="deepfabric")
+    callmark.write([found], path / "y.jsonl", to="deepfabric")
     told: dict[str, Any] = json.loads((path / "y.jsonl").read_text())
     return told
 
@@ -114,9 +114,9 @@ def test_an_id_that_is_made_is_none_that_stands_there(tmp_path: Path) -> None:
 
 def test_what_it_cannot_say_is_refused_with_the_field(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="c is a case: DeepFabric has no place for what is expected"):
-        callmark.write([Case("c", expected=(Call("f"),))], tmp_path / "x.jsonl", format_name="deepfabric")
+        callmark.write([Case("c", expected=(Call("f"),))], tmp_path / "x.jsonl", to="deepfabric")
     with pytest.raises(BadInput, match=r"c: messages\[0\].role is 'critic', DeepFabric knows system, user, assistant and tool"):
-        callmark.write([Conversation("c", (Message("critic", "x"),))], tmp_path / "x.jsonl", format_name="deepfabric")
+        callmark.write([Conversation("c", (Message("critic", "x"),))], tmp_path / "x.jsonl", to="deepfabric")
     with pytest.raises(BadInput, match=r"1: messages\[0\] has a key 'message' of its own"):
         written(tmp_path, {**user("x"), "message": "y"})
 

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callmark.errors import BadInput, BrokenRow
+from callmark.formats import matching
 from callmark.formats.matching import MatchedPredictions, match_predictions
 from callmark.formats.prediction_lines import decode_prediction, encode_prediction
 from callmark.formats.predictions import Predictions, read_prediction
-from callmark.types import Call, Prediction
+from callmark.types import Call, Case, Prediction
 from tests.formats.test_round_trip import good_calls
 from tests.rows import call, write_rows
 
@@ -78,7 +79,7 @@ def test_each_case_has_its_predictions_in_the_order_of_trials(tmp_path: Path, ro
         ([row("f"), error_row("late")], ["f"]),
         ([error_row("late"), error_row("later"), row("h")], ["h"]),
     ],
-    ids=["the first", "an error gives way", "the first error", "an answer does not", "however late"],
+    ids=["first", "result after an error", "first error", "error after a result", "result after two errors"],
 )
 def test_the_first_of_repeated_predictions_counts_unless_it_is_an_error(tmp_path: Path, rows: list[Any], expected: list[str]) -> None:
     found = match(tmp_path, *[{**row, "id": "a"} for row in rows], row("z", id="b"))
@@ -170,8 +171,8 @@ def test_a_line_is_read_like_any_row(prediction: Prediction) -> None:
 )
 def test_every_value_survives_encoding(value: Any) -> None:
     prediction = Prediction("q", 0, (Call("f", {"a": value}),))
-    (made,) = decode_prediction(encode_prediction(prediction)).calls
-    assert (made.arguments, type(made.arguments["a"])) == ({"a": value}, type(value))
+    (decoded,) = decode_prediction(encode_prediction(prediction)).calls
+    assert (decoded.arguments, type(decoded.arguments["a"])) == ({"a": value}, type(value))
     assert read_prediction(encode_prediction(prediction)).prediction == prediction
     json.loads(encode_prediction(prediction))
 
@@ -185,3 +186,27 @@ def test_several_files_are_matched_as_one_where_every_row_names_its_case(tmp_pat
     no_id = write_rows(tmp_path / "none.jsonl", {"tool_calls": []})
     with pytest.raises(BadInput, match="In order|does not say which case"):
         match_predictions(Predictions(str(no_id)), Predictions(str(no_id)))
+
+
+def test_predictions_that_are_held_as_lines_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [row(f"f{number}", id=f"c{number % 7}", trial=number // 7) for number in range(30)]
+    decoded = match(tmp_path, *rows)
+    monkeypatch.setattr(matching, "_HELD_DECODED", 4)
+    encoded = match(tmp_path, *rows)
+    assert any(isinstance(item, bytes) for items in encoded.by_case.values() for item in items)
+    for case in decoded.by_case:
+        predictions = decoded.of_case(case, 0)
+        assert encoded.of_case(case, 0) == predictions
+        assert encoded.lines_of_case(case, 0, predictions) == decoded.lines_of_case(case, 0, predictions)
+
+
+def test_the_prediction_of_a_trial_is_found_by_id_or_index(tmp_path: Path) -> None:
+    by_id = match(tmp_path, row("f", id="a"), row("g", id="a", trial=2))
+    found = by_id.find(Case("a", index=7), 2)
+    assert found is not None
+    assert found.calls[0].name == "g"
+    assert (by_id.find(Case("a"), 1), by_id.find(Case("b"), 0)) == (None, None)
+    in_order = match(tmp_path, row("f"), row("g"))
+    found = in_order.find(Case("anything", index=1), 0)
+    assert found is not None
+    assert (found.case, found.calls[0].name) == ("anything", "g")

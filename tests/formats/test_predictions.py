@@ -14,7 +14,8 @@ from callmark.calls.shapes import read_call
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput, BrokenRow
 from callmark.formats.dataset import BadRow
-from callmark.formats.predictions import Answer, Predictions, read_prediction, write_prediction
+from callmark.formats.prediction_lines import write_prediction
+from callmark.formats.predictions import PredictionRow, Predictions, read_prediction
 from callmark.types import Call, Prediction
 from tests.formats.test_round_trip import good_calls, ids, texts, words
 from tests.rows import assistant, call, result, user, write_rows
@@ -61,7 +62,7 @@ HOSTED = {
 }
 
 
-def read(row: Any, **options: Any) -> Answer:
+def read(row: Any, **options: Any) -> PredictionRow:
     return read_prediction(row.encode() if isinstance(row, str) else json.dumps(row).encode(), **options)
 
 
@@ -148,7 +149,7 @@ def test_a_row_may_be_nothing_but_text() -> None:
 
 
 @pytest.mark.parametrize("row", [{"text": "[f(a=1)]"}, {"tool_calls": None, "content": "[f(a=1)]"}, assistant(text="[f(a=1)]")])
-def test_a_dialect_that_is_given_is_the_one_that_is_read(row: dict[str, Any]) -> None:
+def test_a_format_that_is_given_is_the_one_that_is_read(row: dict[str, Any]) -> None:
     assert [str(made) for made in read(row, parse="pythonic").prediction.calls] == MADE
     assert read(row, parse="hermes").prediction.calls == ()
 
@@ -174,7 +175,7 @@ def test_where_the_structure_says_no_call_text_is_parsed_only_when_asked(row: di
     assert ([str(made) for made in asked.prediction.calls], asked.prediction.text, asked.parsed) == (MADE, "", True)
 
 
-def test_structured_calls_are_kept_even_when_a_dialect_is_given() -> None:
+def test_structured_calls_are_kept_even_when_a_format_is_given() -> None:
     found = read({"id": "q1", "tool_calls": [call("g")], "text": TAGGED}, parse="auto")
     assert ([made.name for made in found.prediction.calls], found.prediction.text, found.parsed) == (["g"], TAGGED, False)
 

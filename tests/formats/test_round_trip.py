@@ -41,7 +41,7 @@ conversations = st.builds(lambda messages: Conversation("c", tuple(messages)), s
 def through(conversation: Conversation, format_name: str) -> Conversation:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "x.jsonl")
-        assert callmark.write([conversation], path, format_name=format_name) == 1
+        assert callmark.write([conversation], path, to=format_name) == 1
         (found,) = callmark.load(path)
     return found
 
@@ -59,7 +59,7 @@ def essence(conversation: Conversation) -> list[Any]:
 
 
 @pytest.mark.laws
-@pytest.mark.parametrize("dialect", ["openai", "sharegpt"])
+@pytest.mark.parametrize("format_name", ["openai", "sharegpt"])
 @given(conversations)
 def test_no_call_id_or_result_is_lost(format_name: str, conversation: Conversation) -> None:
     assert essence(through(conversation, format_name)) == essence(conversation)
@@ -67,14 +67,14 @@ def test_no_call_id_or_result_is_lost(format_name: str, conversation: Conversati
 
 @pytest.mark.laws
 @given(conversations)
-def test_nor_from_one_dialect_to_the_other_and_back(conversation: Conversation) -> None:
+def test_nor_from_one_format_to_the_other_and_back(conversation: Conversation) -> None:
     there = through(through(conversation, "openai"), "sharegpt")
     assert essence(through(there, "openai")) == essence(conversation)
 
 
 def test_a_star_that_is_no_glob_stays_none_in_a_scenario(tmp_path: Path) -> None:
     case = Case("s", instructions="list them", expected=(Call("ls", {"pattern": "*.py"}),))
-    callmark.write([case], tmp_path / "s.jsonl", format_name="scenarios")
+    callmark.write([case], tmp_path / "s.jsonl", to="scenarios")
     (read,) = callmark.load(tmp_path / "s.jsonl")
     assert isinstance(read, Case)
     assert callmark.grade(read.expected, [Call("ls", {"pattern": "setup.py"})]).metrics["call.score"] == 0.5

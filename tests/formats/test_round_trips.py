@@ -1,4 +1,4 @@
-"""From any dialect to any other and back: no call, id or result is lost, nor what was said, nor which result answers which call."""
+"""From any format to any other and back: no call, id or result is lost, nor what was said, nor which result answers which call."""
 
 import json
 from itertools import permutations
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from callmark.calls.results import match_results
 from callmark.calls.shapes import read_call
-from callmark.formats.detect import find_format, detect_format
+from callmark.formats.detect import detect_format, find_format
 from callmark.formats.format import ReadContext
 from callmark.types import Call, Conversation, Message, Place, SourceRow, Tool
 
@@ -88,9 +88,15 @@ def read(format_name: str, line: bytes) -> Conversation:
     return find_format(format_name).read(line, Place("x", 1), ReadContext())
 
 
-def through(conversation: Conversation, *dialects: str) -> Conversation:
-    for format_name in dialects:
-        line = find_format(format_name).write(conversation)
+def write(format_name: str, conversation: Conversation) -> bytes:
+    write_row = find_format(format_name).write
+    assert write_row is not None
+    return write_row(conversation)
+
+
+def through(conversation: Conversation, *format_names: str) -> Conversation:
+    for format_name in format_names:
+        line = write(format_name, conversation)
         assert b"\n" not in line
         conversation = read(format_name, line)
     return conversation
@@ -118,7 +124,7 @@ def _unless_made(call_id: str | None, before: tuple[Call, ...], place: int) -> s
 
 def besides(conversation: Conversation) -> list[Any]:
     """What the messages say besides: whether a result is an error, thoughts, weights, parts that are no text."""
-    told = json.loads(find_format("openai").write(conversation))["messages"]
+    told = json.loads(write("openai", conversation))["messages"]
     return [
         (
             message.get("is_error"),
@@ -154,7 +160,7 @@ def test_nor_does_any_path_through_them(fields: list[dict[str, Any]], path: list
 
 
 @pytest.mark.laws
-@pytest.mark.parametrize("dialect", FORMATS)
+@pytest.mark.parametrize("format_name", FORMATS)
 @given(fields=rows)
 def test_messages_made_in_python_are_written_whole(format_name: str, fields: list[dict[str, Any]]) -> None:
     made = msgspec.structs.replace(conversation_of(fields), original=SourceRow())
@@ -162,16 +168,16 @@ def test_messages_made_in_python_are_written_whole(format_name: str, fields: lis
 
 
 @pytest.mark.laws
-@pytest.mark.parametrize("dialect", FORMATS)
+@pytest.mark.parametrize("format_name", FORMATS)
 @given(fields=rows)
 def test_the_same_conversation_is_written_to_the_same_bytes(format_name: str, fields: list[dict[str, Any]]) -> None:
     conversation = conversation_of(fields)
     once = through(conversation, format_name)
-    assert find_format(format_name).write(once) == find_format(format_name).write(through(once, format_name))
+    assert write(format_name, once) == find_format(format_name).write(through(once, format_name))
 
 
 @pytest.mark.laws
-@pytest.mark.parametrize("dialect", FORMATS)
+@pytest.mark.parametrize("format_name", FORMATS)
 @given(fields=st.lists(assistants.filter(lambda message: bool(message["calls"])) | results, min_size=1, max_size=4))
 def test_a_row_that_was_written_is_recognised(format_name: str, fields: list[dict[str, Any]]) -> None:
     assert detect_format(find_format(format_name).write(conversation_of(fields))).name == format_name
@@ -192,7 +198,7 @@ def test_tools_come_back_with_all_their_keys(there: str, back: str) -> None:
     stood = read("openai", json.dumps({"messages": [{"role": "user", "content": "x"}], "tools": tools}).encode())
     found = through(stood, back, there, back)
     assert found.tools == stood.tools == (Tool("f", "does", schema), Tool("g", "", {}))
-    assert json.loads(find_format("openai").write(found))["tools"] == tools
+    assert json.loads(write("openai", found))["tools"] == tools
 
 
 @pytest.mark.parametrize("there", FORMATS)

@@ -32,13 +32,13 @@ def loaded(path: Path) -> Case:
 def test_data_is_read_and_written_as_it_is(tmp_path: Path) -> None:
     read = loaded(write_rows(tmp_path / "s.jsonl", {**GOOD, "data": DATA}))
     assert read.data == DATA
-    callmark.write([read], tmp_path / "copy.jsonl", format_name="scenarios")
+    callmark.write([read], tmp_path / "copy.jsonl", to="scenarios")
     assert json.loads((tmp_path / "copy.jsonl").read_text())["data"] == DATA
     assert loaded(tmp_path / "copy.jsonl").data == DATA
 
 
 def test_data_made_in_python_is_written_too(tmp_path: Path) -> None:
-    callmark.write([Case("s", instructions="x", data={"style": "chatty"})], tmp_path / "s.jsonl", format_name="scenarios")
+    callmark.write([Case("s", instructions="x", data={"style": "chatty"})], tmp_path / "s.jsonl", to="scenarios")
     assert loaded(tmp_path / "s.jsonl").data == {"style": "chatty"}
 
 
@@ -46,7 +46,7 @@ def test_data_made_in_python_is_written_too(tmp_path: Path) -> None:
 def test_no_data_is_none_and_is_not_written(tmp_path: Path, data: Any) -> None:
     read = loaded(write_rows(tmp_path / "s.jsonl", {**GOOD, "data": data}))
     assert read.data == {}
-    callmark.write([read], tmp_path / "copy.jsonl", format_name="scenarios")
+    callmark.write([read], tmp_path / "copy.jsonl", to="scenarios")
     assert "data" not in json.loads((tmp_path / "copy.jsonl").read_text())
 
 
@@ -110,5 +110,5 @@ def test_expected_calls_beside_data_stay_as_they_stood(tmp_path: Path) -> None:
     expected = [{"functionName": "P-f", "arguments": {"id": "TKT-*"}, "note": "kept"}]
     read = loaded(write_rows(tmp_path / "s.jsonl", {**GOOD, "expected_function_calls": expected, "data": DATA}))
     assert read.expected == (Call("P-f", {"id": {"$glob": "TKT-*", "$case": False}}),)
-    callmark.write([read], tmp_path / "copy.jsonl", format_name="scenarios")
+    callmark.write([read], tmp_path / "copy.jsonl", to="scenarios")
     assert json.loads((tmp_path / "copy.jsonl").read_text())["expected_function_calls"] == expected

@@ -79,7 +79,7 @@ def test_a_turn_without_a_speaker_is_a_bad_row(tmp_path: Path) -> None:
 def test_a_tag_that_the_assistant_only_talks_about_stays_text(tmp_path: Path) -> None:
     said = "Write <tool_call> and </tool_call>, or <\\tool_call>."
     path = tmp_path / "y.jsonl"
-    callmark.write([callmark.Conversation("1", (callmark.Message("assistant", said),))], path, format_name="sharegpt")
+    callmark.write([callmark.Conversation("1", (callmark.Message("assistant", said),))], path, to="sharegpt")
     (found,) = callmark.load(path)
     assert found.messages[0].text == said
     assert found.calls == ()
@@ -102,4 +102,4 @@ def test_calls_that_stand_in_two_places_are_not_chosen_between(tmp_path: Path) -
 def test_a_role_that_would_be_read_as_another_is_not_written(tmp_path: Path, role: str) -> None:
     odd = callmark.Conversation("c", (callmark.Message(role, "x"),))
     with pytest.raises(BadInput, match=rf"c: messages\[0\].role is '{role}', which in ShareGPT is something else"):
-        callmark.write([odd], tmp_path / "x.jsonl", format_name="sharegpt")
+        callmark.write([odd], tmp_path / "x.jsonl", to="sharegpt")

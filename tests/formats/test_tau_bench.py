@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import callmark
 from callmark.errors import BadInput
 from callmark.formats.format import ReadContext
-from callmark.formats.responses import decode_fields
-from callmark.formats.tau_bench import read_case, read_prediction, recognises, write
+from callmark.formats.json_fields import decode_fields
+from callmark.formats.tau_bench import detect, read_case, read_prediction
 from callmark.types import Case, Place, Tool
 from tests.conftest import Cli
 from tests.rows import assistant, call, made, user
@@ -52,7 +53,7 @@ def case(row: Any, reading: ReadContext | None = None) -> Case:
     ],
 )
 def test_a_row_is_known_by_its_task_and_its_trajectory(row: Any, is_one: bool) -> None:
-    assert recognises(decode_fields(line(row))) is is_one
+    assert (detect(decode_fields(line(row))) > 0) is is_one
 
 
 def test_the_case_is_the_scenario_of_the_task() -> None:
@@ -141,8 +142,8 @@ def test_a_task_that_is_none_is_refused(task: Any, reason: str) -> None:
 
 
 def test_nothing_is_written_in_this_form() -> None:
-    with pytest.raises(BadInput, match="3 cannot be written as a recorded simulation"):
-        write(case(recorded()))
+    with pytest.raises(BadInput, match=r"recorded simulations \(tau-bench\) can be read, but not written"):
+        callmark.write([case(recorded())], "-", to="tau-bench")
 
 
 ANY_JSON = st.recursive(
@@ -180,8 +181,8 @@ class TestGraded:
         assert told["metrics"]["process.reliability"]["mean"] == 1
         assert told["metrics"]["recorded.reward"] == {"n": 6, "mean": 2 / 6, "low": 0.0, "high": 0.5}
         assert "state.reached" not in told["metrics"]
-        assert [one["every"] for one in told["details"]["recorded"]["passes"]] == [2 / 6, 0]
-        assert [one["every"] for one in told["details"]["trials"]["passes"]] == [1, 1]
+        assert [one["every"] for one in told["details"]["recorded_trials"]["pass_rates"]] == [2 / 6, 0]
+        assert [one["every"] for one in told["details"]["trials"]["pass_rates"]] == [1, 1]
 
     def test_the_run_can_be_graded_again_by_the_same_suites(self, cli: Cli, tmp_path: Path) -> None:
         first = self.grade(cli, tmp_path, [recorded(1, 0), recorded(1, 1, reward=0.0)])

@@ -8,6 +8,7 @@ from callmark.grading.attempt import Attempt
 from callmark.grading.evaluators.effort import EffortEvaluator
 from callmark.grading.evaluators.recorded import RecordedEvaluator
 from callmark.types import Case, Message, Prediction
+from tests.evaluations import values
 from tests.rows import made
 
 F, ASIDE = made("f"), made("CommonPlugin-start_over")
@@ -30,11 +31,11 @@ F, ASIDE = made("f"), made("CommonPlugin-start_over")
     ],
 )
 def test_calls_needed_to_calls_used(needed: list[Any], used: list[Any], calls: float) -> None:
-    assert EffortEvaluator()(Attempt(needed, used)) == {"calls": calls}
+    assert values(EffortEvaluator(), Attempt(needed, used)) == {"calls": calls}
 
 
 def test_the_ignore_list_is_the_users() -> None:
-    assert EffortEvaluator(("g",))(Attempt([F], [F, made("G"), ASIDE]))["calls"] == 0.5
+    assert values(EffortEvaluator(("g",)), Attempt([F], [F, made("G"), ASIDE]))["calls"] == 0.5
 
 
 def tried(turns: Any, *roles: str) -> Attempt:
@@ -63,13 +64,13 @@ def tried(turns: Any, *roles: str) -> Attempt:
     ],
 )
 def test_turns_needed_to_turns_used(turns: Any, roles: list[str], share: float | None) -> None:
-    assert EffortEvaluator()(tried(turns, *roles)).get("turns") == share
+    assert values(EffortEvaluator(), tried(turns, *roles)).get("turns") == share
 
 
 @pytest.mark.parametrize("reward, numbers", [(1.0, {"reward": 1.0}), (0.0, {"reward": 0.0}), (None, {})])
 def test_a_reward_is_passed_on_as_it_was_recorded(reward: float | None, numbers: dict[str, float]) -> None:
-    assert RecordedEvaluator()(Attempt((), (), prediction=Prediction("a", reward=reward))) == numbers
+    assert values(RecordedEvaluator(), Attempt((), (), prediction=Prediction("a", reward=reward))) == numbers
 
 
 def test_an_attempt_that_is_no_conversation_has_no_reward() -> None:
-    assert RecordedEvaluator()(Attempt((), ())) == {}
+    assert values(RecordedEvaluator(), Attempt((), ())) == {}

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callmark.grading.attempt import Attempt
-from callmark.grading.settings import GradingSettings, build_evaluators
+from callmark.grading.evaluate import evaluate_all
 from callmark.grading.faults import find_faults, find_notes
-from callmark.grading.grade import measure
 from callmark.grading.grader import Grader
 from callmark.grading.record import GradeRecord, read_grade, write_grade
+from callmark.grading.settings import GradingSettings, build_evaluators
 from callmark.types import Call, Case, Message, Prediction, Source, Tool
 from tests.rows import made
 
@@ -55,11 +55,11 @@ def test_what_is_told_at_a_glance_is_what_the_longer_way_says(rows: list[tuple[l
         case = Case(f"c{index}", MESSAGES[: 1 + index % 3], tools, expected=tuple(expected))
         (record,) = grader.record(case, [Prediction(case.id, calls=actual)])
         attempt = Attempt(case.expected, actual, tools=tools, messages=case.messages)
-        assert record.metrics == measure(attempt, evaluators)
-        assert list(record.faults) == find_faults(attempt)
+        assert record.metrics == evaluate_all(attempt, evaluators).metrics
+        assert list(record.faults) == find_faults(attempt, [checked.evaluator for checked in evaluators])
         assert list(record.notes) == find_notes(attempt)
-        assert record.pairs == tuple((one.expected, one.actual, one.agrees) for one in attempt.pairing.pairs)
-        assert (record.expected, record.made) == (tuple(one.name for one in expected), tuple(one.name for one in actual))
+        assert record.pairs == tuple((one.expected, one.actual, one.agrees) for one in attempt.pair().pairs)
+        assert (record.expected, record.actual) == (tuple(one.name for one in expected), tuple(one.name for one in actual))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from callmark.grading.attempt import Attempt
 from callmark.grading.evaluators.call import CallEvaluator
 from callmark.grading.evaluators.process import ProcessEvaluator
 from callmark.types import Call
+from tests.evaluations import values as values_of
 
 words = st.text(st.characters(codec="utf-8"), max_size=6)
 scalars = (
@@ -68,7 +69,7 @@ def test_the_order_of_either_list_changes_no_number(expected: list[Call], actual
     random.shuffle(shuffled)
     random.shuffle(turned)
     for evaluator in (CallEvaluator(), ProcessEvaluator()):
-        assert evaluator(Attempt(expected, actual)) == pytest.approx(dict(evaluator(Attempt(shuffled, turned))))
+        assert values_of(evaluator, Attempt(expected, actual)) == pytest.approx(values_of(evaluator, Attempt(shuffled, turned)))
 
 
 @pytest.mark.laws
@@ -76,7 +77,7 @@ def test_the_order_of_either_list_changes_no_number(expected: list[Call], actual
 def test_a_call_that_nothing_expects_never_raises_a_number(expected: list[Call], actual: list[Call]) -> None:
     more = [*actual, Call("nobody_expects_this", {"a": 1})]
     for evaluator in (CallEvaluator(), ProcessEvaluator()):
-        before, after = evaluator(Attempt(expected, actual)), evaluator(Attempt(expected, more))
+        before, after = values_of(evaluator, Attempt(expected, actual)), values_of(evaluator, Attempt(expected, more))
         assert all(after[name] <= before[name] for name in before)
 
 
@@ -86,7 +87,7 @@ def test_grading_any_json_never_raises(expected: list[Any], actual: list[Any]) -
     graded = grade(read_calls([]), actual)
     assert graded.metrics["call.score"] == (0 if actual else 1)
     attempt = Attempt(read_calls(expected), read_calls(actual))
-    assert 0 <= CallEvaluator()(attempt)["score"] <= 1
+    assert 0 <= CallEvaluator.score(attempt) <= 1
 
 
 HOSTILE = [

@@ -13,6 +13,7 @@ from callmark.grading.attempt import Attempt
 from callmark.grading.evaluators.policy import PolicyEvaluator
 from callmark.grading.evaluators.policy_rules import read_rules
 from callmark.types import Call, Message, Prediction
+from tests.evaluations import values
 from tests.rows import made
 
 SAYS = "Be careful."
@@ -110,16 +111,16 @@ YES, WISH = "user: Yes, please.", "user: I want another title"
 )
 def test_where_a_rule_is_broken(asks: dict[str, Any], steps: list[str], places: list[int]) -> None:
     found, tried = evaluator(rule(**asks)), attempt(talk(*steps))
-    notes = found.notes(tried)
+    notes = found.evaluate(tried).notes
     assert [note.message for note in notes] == places
     assert {note.kind for note in notes} <= {"policy_violation"}
     kept = float(not places)
-    assert found(tried) == {"kept": kept, "rules": kept}
+    assert values(found, tried) == {"kept": kept, "rules": kept}
 
 
 def test_rules_is_the_share_that_is_kept() -> None:
     found = evaluator(rule(never="a"), {**rule(never="b"), "id": "b"}, {**rule(never="c"), "id": "c"}, {**rule(never="d"), "id": "d"})
-    assert found(attempt(talk("a", "a", "b"))) == {"kept": 0, "rules": 0.5}
+    assert values(found, attempt(talk("a", "a", "b"))) == {"kept": 0, "rules": 0.5}
 
 
 @pytest.mark.parametrize(
@@ -137,49 +138,51 @@ def test_rules_is_the_share_that_is_kept() -> None:
     ],
 )
 def test_a_note_has_the_rule_its_sentence_and_what_happened(asks: dict[str, Any], steps: list[str], how: str) -> None:
-    (note,) = evaluator(rule(**asks)).notes(attempt(talk(*steps)))
+    (note,) = evaluator(rule(**asks)).evaluate(attempt(talk(*steps))).notes
     assert note.sentence == f"careful: Be careful: {how}"
 
 
 def test_a_note_has_the_place_in_the_transcript_and_in_the_calls() -> None:
     transcript = talk(WISH, "get", "= {}", WISH, "list, update")
-    (note,) = evaluator(rule(never="update")).notes(attempt(transcript))
+    (note,) = evaluator(rule(never="update")).evaluate(attempt(transcript)).notes
     assert (note.message, note.actual_index) == (4, 2)
-    (note,) = evaluator(rule(never="update")).notes(attempt(transcript, (made("get"),)))  # calls that are not those of the transcript
+    (note,) = (
+        evaluator(rule(never="update")).evaluate(attempt(transcript, (made("get"),))).notes
+    )  # calls that are not those of the transcript
     assert (note.message, note.actual_index) == (4, None)
 
 
 def test_a_malformed_call_fits_no_rule() -> None:
     broken = Call("update", {}, None, "cut off", "{")
-    assert evaluator(rule(never="*"))(attempt((Message("assistant", "", (broken,)),)))["kept"] == 1
+    assert values(evaluator(rule(never="*")), attempt((Message("assistant", "", (broken,)),)))["kept"] == 1
 
 
 def test_a_flood_is_noted_in_part() -> None:
-    assert len(evaluator(rule(never="a")).notes(attempt(talk(*["a"] * 300)))) == 20
+    assert len(evaluator(rule(never="a")).evaluate(attempt(talk(*["a"] * 300))).notes) == 20
 
 
 def test_long_sequences_over_many_calls_are_looked_for_in_no_time() -> None:
     tried = attempt(talk("c", *["a"] * 3000))
-    assert evaluator(rule(never="a >> a >> a >> c"))(tried)["kept"] == 1
+    assert values(evaluator(rule(never="a >> a >> a >> c")), tried)["kept"] == 1
 
 
 class TestWithoutATranscript:
     def test_only_rules_that_calls_alone_can_break_are_looked_at(self) -> None:
         found = evaluator(rule(never="update"), {**rule(confirmed="update"), "id": "asked"})
         tried = Attempt((), (made("get"), made("update")), prediction=Prediction("a"))
-        assert found(tried) == {"kept": 0, "rules": 0}
-        (note,) = found.notes(tried)
+        assert values(found, tried) == {"kept": 0, "rules": 0}
+        (note,) = found.evaluate(tried).notes
         assert (note.message, note.actual_index) == (None, 1)
 
     @pytest.mark.parametrize("asks", [{"confirmed": "*"}, {"once_per_confirmation": "*"}, {"never": "a > f(id=$result)"}])
     def test_where_no_rule_is_left_there_are_no_numbers(self, asks: dict[str, Any]) -> None:
         found = evaluator(rule(**asks))
         for tried in (Attempt((), (made("a"),)), Attempt((), (made("a"),), prediction=Prediction("a"))):
-            assert found(tried) == {}
-            assert found.notes(tried) == []
+            assert values(found, tried) == {}
+            assert found.evaluate(tried).notes == ()
 
     def test_no_rules_no_numbers(self) -> None:
-        assert PolicyEvaluator()(attempt(talk("a"))) == {}
+        assert values(PolicyEvaluator(), attempt(talk("a"))) == {}
 
 
 WRITTEN = """
@@ -301,6 +304,6 @@ any_messages = st.lists(
 @given(any_messages)
 def test_no_transcript_raises_and_there_is_a_note_exactly_where_a_rule_is_broken(messages: list[Message]) -> None:
     tried = attempt(tuple(messages))
-    numbers = RULES(tried)
+    numbers = values(RULES, tried)
     assert all(0 <= value <= 1 for value in numbers.values())
-    assert (numbers["kept"] == 1) == (numbers["rules"] == 1) == (not RULES.notes(tried))
+    assert (numbers["kept"] == 1) == (numbers["rules"] == 1) == (not RULES.evaluate(tried).notes)

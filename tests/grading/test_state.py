@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from callmark.calls.pairing import Comparison
+from callmark.calls.pairing import ArgumentComparison
 from callmark.grading.attempt import Attempt
-from callmark.grading.evaluators.state import StateEvaluator, compared
-from callmark.types import EndStates, Metrics, Note, Prediction
+from callmark.grading.evaluators.state import StateEvaluator, compare_states
+from callmark.types import EndStates, Metrics, Prediction
+from tests.evaluations import values
 
 Tables = dict[str, dict[str, dict[str, Any] | None]]
 
@@ -24,11 +25,11 @@ def attempt(states: EndStates | None) -> Attempt:
 
 
 def measured(states: EndStates | None) -> Metrics:
-    return StateEvaluator()(attempt(states))
+    return values(StateEvaluator(), attempt(states))
 
 
 def noted(states: EndStates) -> list[str]:
-    notes: list[Note] = StateEvaluator().notes(attempt(states))
+    notes = StateEvaluator().evaluate(attempt(states)).notes
     assert {note.kind for note in notes} <= {"state_difference"}
     return [note.sentence for note in notes]
 
@@ -77,7 +78,7 @@ MAIL = {"title": "No mail", "priority": "Low"}
 def test_state(reached: Tables, expected: Tables, new: tuple[str, ...], new_expected: tuple[str, ...], numbers: tuple[float, ...]) -> None:
     found = measured(ended(reached, expected, new=new, new_expected=new_expected))
     assert tuple(found.values()) == numbers
-    assert tuple(found) == StateEvaluator.metrics
+    assert tuple(found) == tuple(metric.name for metric in StateEvaluator.metrics)
 
 
 NEW = ("tickets/T-1", "tickets/T-2", "items/I-1")
@@ -167,14 +168,14 @@ def test_each_difference_has_a_sentence(reached: Tables, expected: Tables, new: 
 
 
 def test_a_note_says_which_column() -> None:
-    (note,) = StateEvaluator().notes(attempt(ended({"t": {"1": {"a": 1}}}, {"t": {"1": {"a": 2}}})))
+    (note,) = StateEvaluator().evaluate(attempt(ended({"t": {"1": {"a": 1}}}, {"t": {"1": {"a": 2}}}))).notes
     assert note.argument == "t.a"
 
 
 def test_no_states_no_numbers() -> None:
     assert measured(None) == {}
-    assert StateEvaluator()(Attempt((), ())) == {}
-    assert StateEvaluator().notes(Attempt((), ())) == []
+    assert values(StateEvaluator(), Attempt((), ())) == {}
+    assert StateEvaluator().evaluate(Attempt((), ())).notes == ()
     assert measured(EndStates({"t": {"1": TICKET}}, unknown="the expected calls could not be carried out")) == {}
 
 
@@ -231,7 +232,7 @@ def test_there_is_a_note_exactly_where_the_state_is_not_reached(
     found = measured(states)
     assert all(0 <= value <= 1 for value in found.values())
     assert (found["reached"] == 1) == (found["precision"] == found["recall"] == 1) == (not noted(states))
-    rows = compared(states).rows
+    rows = compare_states(states).rows
     assert sum(row.expected_key is not None for row in rows) == sum(map(len, expected.values()))
-    assert sum(row.reached_key is not None for row in rows) == sum(map(len, reached.values()))
-    assert all(isinstance(row.arguments, Comparison) for row in rows if row.new and None not in (row.expected_key, row.reached_key))
+    assert sum(row.actual_key is not None for row in rows) == sum(map(len, reached.values()))
+    assert all(isinstance(row.arguments, ArgumentComparison) for row in rows if row.new and None not in (row.expected_key, row.actual_key))

@@ -1,8 +1,8 @@
 """Grades of whole conversations: where a value came from is told by what stood before its call."""
 
-from callmark.grading.settings import GradingSettings
 from callmark.grading.grader import Grader
 from callmark.grading.record import GradeRecord
+from callmark.grading.settings import GradingSettings
 from callmark.types import Call, Case, Message, Prediction, Tool
 
 PARAMETERS = {"type": "object", "properties": {"title": {"type": "string"}, "code": {"type": "string"}}}
@@ -12,7 +12,7 @@ TOOLS = (Tool("create", "", PARAMETERS), Tool("look", "", PARAMETERS))
 def graded(expected: Call, *messages: Message, ignore: tuple[str, ...] = ()) -> GradeRecord:
     calls = tuple(call for message in messages for call in message.calls)
     case = Case("c", (), TOOLS, expected=(expected,), instructions="You want a ticket.")
-    grader = Grader(GradingSettings(evaluators=("process",), ignore=ignore))
+    grader = Grader(GradingSettings(evaluators=("process",), options={"process": {"ignore": ignore}}))
     return grader.record(case, [Prediction("c", 0, calls, transcript=messages, ending="goodbye")])[0]
 
 
@@ -59,5 +59,5 @@ def test_faults_in_arguments_of_ignored_functions_are_not_counted_by_process() -
         Message("assistant", "", (Call("look", {"code": "B99"}, "1"),)),
         ignore=("look",),
     )
-    assert [fault.evaluators for fault in grade.faults] == [("call",)]
+    assert [fault.evaluators for fault in grade.faults] == [()]
     assert grade.metrics["process.reliability"] == 1

@@ -1,4 +1,4 @@
-"""Replies out of what an agent returned or wrote: every shape that is one, and a sentence for what is none."""
+"""Predictions out of what an agent returned or wrote: every shape, and a sentence for anything else."""
 
 import json
 from math import nan
@@ -16,7 +16,7 @@ OPENAI = {"id": "x1", "type": "function", "function": {"name": "get_weather", "a
 
 
 class Pydantic:
-    """As the objects of most SDKs are."""
+    """An object like those of most SDKs."""
 
     def __init__(self, fields: dict[str, Any]) -> None:
         self.fields = fields
@@ -26,7 +26,7 @@ class Pydantic:
 
 
 class Other:
-    """As those of some others are."""
+    """An object like those of some other SDKs."""
 
     def __init__(self, fields: dict[str, Any]) -> None:
         self.fields = fields
@@ -64,7 +64,7 @@ WRITTEN: list[tuple[Any, Prediction]] = [
             "choices": [{"message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}],
             "usage": {"prompt_tokens": 12, "completion_tokens": 3},
         },
-        Prediction("", 0, (), "Hi", finish="stop", usage=Usage(0.0, 12, 3)),
+        Prediction("", 0, (), "Hi", finish_reason="stop", usage=Usage(0.0, 12, 3)),
     ),
     (
         {
@@ -81,7 +81,7 @@ WRITTEN: list[tuple[Any, Prediction]] = [
             "stop_reason": "tool_use",
             "usage": {"input_tokens": 5, "output_tokens": 2},
         },
-        Prediction("", 0, (Call("get_weather", {"city": "Oslo"}, "t"),), "So", finish="tool_use", usage=Usage(0.0, 5, 2)),
+        Prediction("", 0, (Call("get_weather", {"city": "Oslo"}, "t"),), "So", finish_reason="tool_use", usage=Usage(0.0, 5, 2)),
     ),
     ("It rains.", Prediction("", 0, (), "It rains.")),
     ("", Prediction("")),

@@ -1,4 +1,4 @@
-"""Models over HTTP: what they said is a reply, whatever it is; for everything else there is a sentence, and no key in it."""
+"""Models over HTTP: what they did is a prediction, whatever it is; everything else is a sentence without any key."""
 
 import asyncio
 import gc
@@ -22,7 +22,7 @@ from callmark.errors import BadInput
 from callmark.models import http_client
 from callmark.models.chat import ChatModel
 from callmark.models.chat_provider import ChatProvider
-from callmark.models.chat_response import read_response
+from callmark.models.chat_response import read_completion
 from callmark.models.http_response import HttpResponse
 from callmark.models.keys import Keys
 from callmark.models.model import ModelError, ModelSettings
@@ -66,15 +66,15 @@ def flags(problem: ModelError) -> str:
     return " ".join(name for name in ("retryable", "rate_limited", "fatal") if getattr(problem, name))
 
 
-def completion(message: Any, finish: str = "stop", **more: Any) -> bytes:
-    return json.dumps({"id": "1", "choices": [{"index": 0, "message": message, "finish_reason": finish}], **more}).encode()
+def completion(message: Any, finish_reason: str = "stop", **more: Any) -> bytes:
+    return json.dumps({"id": "1", "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}], **more}).encode()
 
 
 def test_one_request_gives_one_prediction() -> None:
     with chat_server() as server:
         prediction = predict(f"{server.url}#some-model", keys=Keys({"CALLMARK_API_KEY": KEY}), temperature=0.5, params={"seed": 7})
     assert prediction.usage is not None
-    assert prediction == Prediction("c1", 0, (CORRECT,), finish="tool_calls", usage=Usage(0.0, prediction.usage.input_tokens, 12))
+    assert prediction == Prediction("c1", 0, (CORRECT,), finish_reason="tool_calls", usage=Usage(0.0, prediction.usage.input_tokens, 12))
     assert prediction.usage.input_tokens > 20
     (asked,) = server.requests
     assert asked.path == "/v1/chat/completions"
@@ -121,21 +121,21 @@ def test_response_that_is_not_json_is_quoted() -> None:
 @pytest.mark.parametrize(
     "fault, prediction",
     [
-        ("slow headers", Prediction("c1", 0, (CORRECT,), finish="tool_calls")),
-        ("unknown finish reason", Prediction("c1", 0, (CORRECT,), finish="eos_token")),
+        ("slow headers", Prediction("c1", 0, (CORRECT,), finish_reason="tool_calls")),
+        ("unknown finish reason", Prediction("c1", 0, (CORRECT,), finish_reason="eos_token")),
         (
             "arguments that are not JSON",
             Prediction(
-                "c1", 0, (Call("get_order", {}, "call_1", "arguments: the JSON text is cut off", '{"order_id": '),), finish="tool_calls"
+                "c1", 0, (Call("get_order", {}, "call_1", "arguments: the JSON text is cut off", '{"order_id": '),), finish_reason="tool_calls"
             ),
         ),
-        ("duplicate ids", Prediction("c1", 0, (CORRECT, CORRECT), finish="tool_calls")),
+        ("duplicate ids", Prediction("c1", 0, (CORRECT, CORRECT), finish_reason="tool_calls")),
     ],
 )
 def test_wrong_output_is_a_prediction(fault: str, prediction: Prediction) -> None:
     with chat_server(fault, slow=0.05) as server:
         found = predict(f"{server.url}#m")
-    assert (found.calls, found.text, found.finish) == (prediction.calls, prediction.text, prediction.finish)
+    assert (found.calls, found.text, found.finish_reason) == (prediction.calls, prediction.text, prediction.finish_reason)
 
 
 def test_every_server_fault_is_in_one_table() -> None:
@@ -170,7 +170,7 @@ def test_unreachable_address_is_fatal(address: str, sentence: str, expected_flag
 
 @contextmanager
 def blurting_server(sentence: bytes) -> Iterator[str]:
-    """A server that says the same to whatever it hears first, and hangs up."""
+    """Run a server that sends the same bytes to every client, and hangs up."""
 
     def serve() -> None:
         connection, _ = listening.accept()
@@ -270,7 +270,7 @@ def error(message: str = "", code: Any = None, kind: Any = None) -> bytes:
 )
 def test_error_response_says_why(status: int, body: bytes, sentence: str, expected_flags: str) -> None:
     with pytest.raises(ModelError) as caught:
-        read_response(HttpResponse(status, {}, body), ModelSettings())
+        read_completion(HttpResponse(status, {}, body), ModelSettings())
     assert sentence in str(caught.value)
     assert flags(caught.value) == expected_flags
     assert len(str(caught.value)) < 400
@@ -295,7 +295,7 @@ def test_error_response_says_why(status: int, body: bytes, sentence: str, expect
 @pytest.mark.parametrize("status", [429, 503])
 def test_retry_after_header_is_read(status: int, headers: dict[str, str], retry_after: float | None) -> None:
     with pytest.raises(ModelError) as caught:
-        read_response(HttpResponse(status, headers, b""), ModelSettings())
+        read_completion(HttpResponse(status, headers, b""), ModelSettings())
     assert caught.value.retry_after == retry_after
 
 
@@ -321,64 +321,64 @@ MALFORMED = (Call("f", {}, "c1", "arguments: a lone surrogate", '{"a":"\\\\ud800
 @pytest.mark.parametrize(
     "body, settings, prediction",
     [
-        (completion(assistant(CALL, text="let me see")), {}, Prediction("", 0, CALLS, "let me see", finish="stop")),
-        (completion(assistant(text="hello"), "length"), {}, Prediction("", 0, (), "hello", finish="length")),
-        (completion(assistant(text=None)), {}, Prediction("", finish="stop")),
-        (completion({**assistant(CALL), "reasoning_content": "hm"}), {}, Prediction("", 0, CALLS, "", "hm", finish="stop")),
-        (completion({"role": "assistant", "content": None, "refusal": "I won't"}), {}, Prediction("", 0, (), "I won't", finish="stop")),
-        (completion(None, "content_filter"), {}, Prediction("", finish="content_filter")),
-        (completion({}, "content_filter"), {}, Prediction("", finish="content_filter")),
-        (completion({"content": None}, "content_filter"), {}, Prediction("", finish="content_filter")),
-        (completion({"role": "assistant"}, "content_filter"), {}, Prediction("", finish="content_filter")),
-        (completion(assistant(text=TAGGED)), {}, Prediction("", 0, (), TAGGED, finish="stop")),
-        (completion(assistant(text=TAGGED)), {"parse": "hermes"}, Prediction("", 0, PARSED, "so:", "hm", finish="stop")),
+        (completion(assistant(CALL, text="let me see")), {}, Prediction("", 0, CALLS, "let me see", finish_reason="stop")),
+        (completion(assistant(text="hello"), "length"), {}, Prediction("", 0, (), "hello", finish_reason="length")),
+        (completion(assistant(text=None)), {}, Prediction("", finish_reason="stop")),
+        (completion({**assistant(CALL), "reasoning_content": "hm"}), {}, Prediction("", 0, CALLS, "", "hm", finish_reason="stop")),
+        (completion({"role": "assistant", "content": None, "refusal": "I won't"}), {}, Prediction("", 0, (), "I won't", finish_reason="stop")),
+        (completion(None, "content_filter"), {}, Prediction("", finish_reason="content_filter")),
+        (completion({}, "content_filter"), {}, Prediction("", finish_reason="content_filter")),
+        (completion({"content": None}, "content_filter"), {}, Prediction("", finish_reason="content_filter")),
+        (completion({"role": "assistant"}, "content_filter"), {}, Prediction("", finish_reason="content_filter")),
+        (completion(assistant(text=TAGGED)), {}, Prediction("", 0, (), TAGGED, finish_reason="stop")),
+        (completion(assistant(text=TAGGED)), {"parse": "hermes"}, Prediction("", 0, PARSED, "so:", "hm", finish_reason="stop")),
         (
             completion(assistant(text=TAGGED)),
             {"parse": "mistral"},
-            Prediction("", 0, (), TAGGED.removeprefix("<think>hm</think>"), "hm", finish="stop"),
+            Prediction("", 0, (), TAGGED.removeprefix("<think>hm</think>"), "hm", finish_reason="stop"),
         ),
-        (completion(assistant(text=TAGGED)), {"tools_in_prompt": "free"}, Prediction("", 0, PARSED, "so:", "hm", finish="stop")),
+        (completion(assistant(text=TAGGED)), {"tools_in_prompt": "free"}, Prediction("", 0, PARSED, "so:", "hm", finish_reason="stop")),
         (
             completion(assistant(text="so it is f(a=1), then")),
             {"tools_in_prompt": "free"},
-            Prediction("", 0, PARSED, "so it is\n, then", finish="stop"),
+            Prediction("", 0, PARSED, "so it is\n, then", finish_reason="stop"),
         ),
         (
             completion(assistant(text="nothing to call")),
             {"tools_in_prompt": "free"},
-            Prediction("", 0, (), "nothing to call", finish="stop"),
+            Prediction("", 0, (), "nothing to call", finish_reason="stop"),
         ),
         (
             completion(assistant(text='{"name": "f", "arguments": {"a": 1}}')),
             {"tools_in_prompt": "constrained"},
-            Prediction("", 0, PARSED, finish="stop"),
+            Prediction("", 0, PARSED, finish_reason="stop"),
         ),
         (
             completion(assistant(text='{"reply": "hello"}')),
             {"tools_in_prompt": "constrained"},
-            Prediction("", 0, (), "hello", finish="stop"),
+            Prediction("", 0, (), "hello", finish_reason="stop"),
         ),
-        (completion(assistant(CALL, text=TAGGED)), {"parse": "hermes"}, Prediction("", 0, CALLS, TAGGED, finish="stop")),
+        (completion(assistant(CALL, text=TAGGED)), {"parse": "hermes"}, Prediction("", 0, CALLS, TAGGED, finish_reason="stop")),
         (
             completion(assistant(CALL), usage={"prompt_tokens": 9, "completion_tokens": 3}),
             {},
-            Prediction("", 0, CALLS, finish="stop", usage=Usage(0.0, 9, 3)),
+            Prediction("", 0, CALLS, finish_reason="stop", usage=Usage(0.0, 9, 3)),
         ),
-        (completion(assistant(CALL), usage={"prompt_tokens": -1, "completion_tokens": "3"}), {}, Prediction("", 0, CALLS, finish="stop")),
-        (completion(assistant(CALL), usage=None), {}, Prediction("", 0, CALLS, finish="stop")),
-        (completion(assistant(CALL), usage=[]), {}, Prediction("", 0, CALLS, finish="stop")),
-        (completion(assistant(CALL), finish=7), {}, Prediction("", 0, CALLS)),  # type: ignore[arg-type]
-        (completion(assistant(text="\ud800")), {}, Prediction("", 0, (), "\\ud800", finish="stop")),
+        (completion(assistant(CALL), usage={"prompt_tokens": -1, "completion_tokens": "3"}), {}, Prediction("", 0, CALLS, finish_reason="stop")),
+        (completion(assistant(CALL), usage=None), {}, Prediction("", 0, CALLS, finish_reason="stop")),
+        (completion(assistant(CALL), usage=[]), {}, Prediction("", 0, CALLS, finish_reason="stop")),
+        (completion(assistant(CALL), finish_reason=7), {}, Prediction("", 0, CALLS)),  # type: ignore[arg-type]
+        (completion(assistant(text="\ud800")), {}, Prediction("", 0, (), "\\ud800", finish_reason="stop")),
         (
             completion(assistant({"id": "c1", "function": {"name": "f", "arguments": {"a": "\ud800"}}})),
             {},
-            Prediction("", 0, MALFORMED, finish="stop"),
+            Prediction("", 0, MALFORMED, finish_reason="stop"),
         ),
-        (completion(assistant(CALL), error=None), {}, Prediction("", 0, CALLS, finish="stop")),
+        (completion(assistant(CALL), error=None), {}, Prediction("", 0, CALLS, finish_reason="stop")),
     ],
 )
 def test_completion_is_read(body: bytes, settings: dict[str, Any], prediction: Prediction) -> None:
-    assert read_response(HttpResponse(200, {}, body), ModelSettings(**settings), tool_names=("f",)) == prediction
+    assert read_completion(HttpResponse(200, {}, body), ModelSettings(**settings), tool_names=("f",)) == prediction
 
 
 def test_compressed_response_is_read() -> None:
@@ -547,7 +547,7 @@ def test_key_is_in_no_output(plan: str, folder: Path, monkeypatch: pytest.Monkey
 
 
 def visible_output(text: str) -> str:
-    """Everything that a model tells of itself and of its answer."""
+    """Return everything that a model shows of itself and of its prediction."""
     keys = Keys.here()
     spec = read_spec(text, keys)
     model = chat_model(spec, ModelSettings(timeout=0.1), keys)

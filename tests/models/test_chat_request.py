@@ -1,4 +1,4 @@
-"""What a model is asked."""
+"""Chat completion requests, and tools in the prompt."""
 
 import json
 from pathlib import Path
@@ -94,7 +94,7 @@ def test_request_without_tools_has_no_tool_parameters(settings: ModelSettings) -
 def test_nonstandard_calls_are_rewritten_for_servers(tmp_path: Path) -> None:
     flat = {"role": "assistant", "content": None, "tool_calls": [{"name": "get_weather", "arguments": {"city": "Rom"}}]}
     older = {"role": "assistant", "content": None, "function_call": {"name": "get_weather", "arguments": '{"city": "Bern"}'}}
-    talk = row(
+    conversation = row(
         user("hi"),
         flat,
         {"role": "tool", "content": "warm"},
@@ -102,7 +102,7 @@ def test_nonstandard_calls_are_rewritten_for_servers(tmp_path: Path) -> None:
         {"role": "function", "name": "get_weather", "content": "cold"},
         assistant(call("get_weather")),
     )
-    messages = decoded_request(points(tmp_path, talk)[-1])["messages"]
+    messages = decoded_request(points(tmp_path, conversation)[-1])["messages"]
     calls_sent = [message["tool_calls"][0] for message in messages if "tool_calls" in message]
     assert [json.loads(each["function"]["arguments"]) for each in calls_sent] == [{"city": "Rom"}, {"city": "Bern"}]
     answers = [message for message in messages if message["role"] == "tool"]

@@ -56,7 +56,7 @@ def test_chatbot_is_sent_what_the_user_sees_and_reports_its_calls() -> None:
         ),
         (
             {"choices": [{"message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]},
-            Prediction("c1", 0, (), "Hi", finish="stop"),
+            Prediction("c1", 0, (), "Hi", finish_reason="stop"),
         ),
         (
             {"reply": "Hm", "function_calls": [{"functionName": "create", "arguments": "{broken"}]},

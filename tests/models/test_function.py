@@ -1,4 +1,4 @@
-"""The user's own agent as a model: what it is given, every shape it may give back, and everything that may go wrong in it."""
+"""The user's own agent as a model: what it is given, every shape it may return, and everything that may go wrong in it."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ Write = Callable[[str], str]
 
 @pytest.fixture
 def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """Writes a module of its own into the current folder and gives its name. What does not end is not waited for for long here."""
+    """Write a module into the current folder and return its name. Code that does not end is waited for only briefly."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(threads, "_STOP_TIMEOUT", 0.2)
 
@@ -38,7 +38,7 @@ def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
 
 
 def predict_all(spec: str, *cases: Case, trial: int = 0, timeout: float = 20) -> list[Prediction | str]:
-    """The replies, all asked for at a time, or why there is none."""
+    """Return the prediction or the error of each case, all requested at a time."""
 
     async def predict_one(model: FunctionModel, case: Case) -> Prediction | str:
         try:

@@ -1,4 +1,4 @@
-"""Keys are found where people put them, and are in nothing that is stored or shown."""
+"""Keys are found in the environment and in .env, and are in nothing that is stored or shown."""
 
 import base64
 import json

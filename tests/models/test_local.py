@@ -87,15 +87,15 @@ def test_local_server_prints_only_its_address_and_ends_with_its_parent() -> None
 
 @installed
 def test_fingerprint_differs_by_case_and_settings_not_by_address() -> None:
-    prints = [model().fingerprint(case("a")), model().fingerprint(case("b")), model(temperature=0.5).fingerprint(case("a"))]
-    prints += [model(tools_in_prompt="free").fingerprint(case("a")), model(parse="json").fingerprint(case("a"))]
+    prints = [model().fingerprint(case("a"), 0), model().fingerprint(case("b"), 0), model(temperature=0.5).fingerprint(case("a"), 0)]
+    prints += [model(tools_in_prompt="free").fingerprint(case("a"), 0), model(parse="json").fingerprint(case("a"), 0)]
     assert len(set(prints)) == len(prints)
-    assert model().fingerprint(case("a")) == prints[0]
+    assert model().fingerprint(case("a"), 0) == prints[0]
     assert not any(b"127.0.0.1" in each for each in prints)
 
 
 @installed
 def test_default_parameter_can_be_overridden_and_a_key_cannot_be_set() -> None:
-    assert b'"max_tokens":9' in model(params={"max_tokens": 9}).fingerprint(case("a"))
+    assert b'"max_tokens":9' in model(params={"max_tokens": 9}).fingerprint(case("a"), 0)
     with pytest.raises(BadInput):
         model(params={"api_key": "x"})

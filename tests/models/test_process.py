@@ -1,4 +1,4 @@
-"""A program as a model, with real processes: how answers find their questions, and everything that a process may do wrong."""
+"""A program as a model, with real processes: how output lines find their requests, and everything that a process may do wrong."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ READ = "import json, os, sys, time\nquestions = (json.loads(line) for line in sy
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """Writes a program and gives the command for it. A moment is short here."""
+    """Write a program and return its command. The exit timeout is short here."""
     monkeypatch.setattr(process, "_EXIT_TIMEOUT", MOMENT)
 
     def write(code: str) -> str:
@@ -53,7 +53,7 @@ def use(command: str, what: Use, timeout: float = 20) -> None:
 
 
 async def outcome_text(model: ProcessModel, case: str | Case, trial: int = 0) -> str:
-    """The text of the reply, or why there is none."""
+    """Return the text of the prediction, or the error."""
     try:
         prediction = await model.predict(case if isinstance(case, Case) else Case(case), trial=trial)
     except ModelError as error:
@@ -62,7 +62,7 @@ async def outcome_text(model: ProcessModel, case: str | Case, trial: int = 0) ->
 
 
 def predict_together(command: str, *cases: str, timeout: float = 20) -> list[str]:
-    """Asks for all of them at a time."""
+    """Return the outcome of each case, all requested at a time."""
     outcomes: list[str] = []
 
     async def what(model: ProcessModel) -> None:
@@ -107,7 +107,7 @@ def test_request_is_one_line_with_the_case_unchanged(program: Write) -> None:
         (
             "say(id='chatcmpl-9', object='chat.completion', usage={'prompt_tokens': 5, 'completion_tokens': 2},"
             " choices=[{'message': {'role': 'assistant', 'content': 'hi'}, 'finish_reason': 'stop'}])",
-            Prediction("a", 0, (), "hi", finish="stop", usage=Usage(0.0, 5, 2)),
+            Prediction("a", 0, (), "hi", finish_reason="stop", usage=Usage(0.0, 5, 2)),
         ),
         ("print(); print(' '); say(text='hi')", Prediction("a", 0, (), "hi")),
         ("sys.stdout.write(json.dumps({'text': 'no end'})); sys.exit()", Prediction("a", 0, (), "no end")),
@@ -324,7 +324,7 @@ def test_label_names_the_program_and_none_of_its_arguments(program: Write) -> No
 
 
 def alive(pid: int) -> bool:
-    """Whether it still is after a while: what is killed goes soon, not at once."""
+    """Return whether the process still runs after a while: a killed one goes soon, not at once."""
     for _ in range(500):
         if not exists(pid):
             return False
@@ -394,6 +394,7 @@ def test_process_model_causes_no_warnings_at_exit(program: Write) -> None:
     code = (
         "import asyncio\nfrom callmark.models import process\nfrom callmark.models.model import ModelError\n"
         f"from callmark.models.process import ProcessModel\nfrom callmark.types import Case\nprocess._EXIT_TIMEOUT = {SHORT}\n"
+        'from callmark.models.agent_output import read_output\nread_output(b\'{"text": "ok"}\')\n'  # what it imports would block the loop
         "async def run(command):\n"
         "    async with ProcessModel(command, timeout=.2) as model:\n"
         "        for error in await asyncio.gather(*[model.predict(Case('a')) for _ in range(5)], return_exceptions=True):\n"

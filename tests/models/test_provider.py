@@ -50,7 +50,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     info.mkdir(parents=True)
     (folder / "theirs_echo.py").write_text(ECHO, encoding="utf-8")
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n", encoding="utf-8")
-    points = "echo = theirs_echo:PROVIDER\nmisnamed = theirs_echo:PROVIDER\nnumber = theirs_echo:__doc__\nmissing = theirs_missing:PROVIDER\n"
+    points = (
+        "echo = theirs_echo:PROVIDER\nmisnamed = theirs_echo:PROVIDER\nnumber = theirs_echo:__doc__\nmissing = theirs_missing:PROVIDER\n"
+    )
     (info / "entry_points.txt").write_text(f"[callmark.models]\n{points}", encoding="utf-8")
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.delitem(sys.modules, "theirs_echo", raising=False)

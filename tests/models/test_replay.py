@@ -1,4 +1,4 @@
-"""Recorded answers, asked for again: by case and trial or in order, and what is said where there is none."""
+"""Recorded predictions: by case and trial or in order, and the error where there is none."""
 
 import asyncio
 from pathlib import Path
@@ -18,7 +18,7 @@ def row(name: str, **more: Any) -> dict[str, Any]:
 
 
 def first_tools(path: Path | str, *requests: tuple[str, int, int], **options: Any) -> list[str]:
-    """For each question (case, trial, index) the first tool called, or why there is no reply."""
+    """Return for each request (case, trial, index) the first tool called, or the error."""
 
     async def run() -> list[str]:
         names = []
@@ -98,12 +98,12 @@ def test_recorded_fields_are_in_the_prediction(tmp_path: Path) -> None:
         "calls": [{"name": "f", "id": "c1", "arguments": {"x": 1}}, broken],
         "text": "t",
         "thinking": "th",
-        "finish": "stop",
+        "finish_reason": "stop",
         "usage": {"seconds": 1.5, "input_tokens": 7, "output_tokens": 3},
     }
     calls = (Call("f", {"x": 1}, "c1"), Call("g", {}, None, "cut off", "{"))
     assert predict(write_rows(tmp_path / "p.jsonl", row), "a") == Prediction(
-        "a", 0, calls, "t", "th", finish="stop", usage=Usage(0.0, 7, 3)
+        "a", 0, calls, "t", "th", finish_reason="stop", usage=Usage(0.0, 7, 3)
     )
 
 

@@ -1,4 +1,4 @@
-"""Calls that fulfil expected ones: a value for every matcher, none where there can be none."""
+"""Calls that satisfy expected ones: a value for every matcher, an error where there is none."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Imitations of models: the faults that they promise, at the rates that they promise, and nothing else."""
+"""Simulated models: the declared faults, at the declared rates, and nothing else."""
 
 import asyncio
 from collections import Counter
@@ -38,7 +38,7 @@ TOOLS = (
 
 
 def order(number: int) -> Case:
-    """A case in which every fault can be made, with other orders and addresses in the talk."""
+    """Return a case in which every fault can occur, with other orders and addresses in the conversation."""
     text = f"Order #W{1000000 + number}, not #W{2000000 + number}; write to a{number}@x.example or b{number}@y.example"
     calls: tuple[Call, ...] = (Call("get_order", {"order_id": f"#W{1000000 + number}", "count": 3}),)
     if number % 3 == 0:
@@ -58,7 +58,7 @@ def hotel() -> tuple[Case, ...]:
 
 
 Request = tuple[Case, int]
-SETS = {"made": tuple([order(n) for n in range(170)] + [thanks(n) for n in range(80)]), "hotel": None}
+SETS = {"orders": tuple([order(n) for n in range(170)] + [thanks(n) for n in range(80)]), "hotel": None}
 
 
 def cases(name: str) -> Sequence[Case]:
@@ -82,7 +82,7 @@ def faults_of(case: Case, calls: Sequence[Call]) -> list[Fault]:
 
 
 def needs(case: Case) -> list[tuple[Call, frozenset[str], dict[str, Any]]]:
-    """Each expected call, the parameters it must have and those it may have."""
+    """Return each expected call, the parameters it must have and those it may have."""
     schemas = {item.name: item.parameters for item in case.tools}
     return [(call, required(schemas.get(call.name, {})), properties(schemas.get(call.name, {}))) for call in case.expected]
 
@@ -125,7 +125,7 @@ def test_each_fault_occurs_at_its_rate_and_no_other(kind: str, name: str) -> Non
 
 
 def test_wrong_values_are_half_hallucinated_half_copied() -> None:
-    requests = [request for request in requests_of("made", 40) if request[0].expected]
+    requests = [request for request in requests_of("orders", 40) if request[0].expected]
     origins: Counter[str | None] = Counter()
     for (case, _), prediction in zip(requests, predictions("hasty", requests), strict=True):
         for fault in faults_of(case, prediction.calls):
@@ -140,7 +140,7 @@ def test_wrong_values_are_half_hallucinated_half_copied() -> None:
 
 
 def test_same_seed_gives_same_predictions_in_any_order() -> None:
-    requests = requests_of("made", 3)
+    requests = requests_of("orders", 3)
     for kind in KINDS:
         first = predictions(kind, requests)
         assert predictions(kind, requests[::-1])[::-1] == first
@@ -150,17 +150,17 @@ def test_same_seed_gives_same_predictions_in_any_order() -> None:
 
 
 def test_prediction_has_text_and_no_token_counts() -> None:
-    requests = requests_of("made", 2)
+    requests = requests_of("orders", 2)
     for kind in KINDS:
         for prediction in predictions(kind, requests):
-            assert (prediction.usage, prediction.finish) == (None, "")
+            assert (prediction.usage, prediction.finish_reason) == (None, "")
             assert prediction.calls or prediction.text
 
 
 @pytest.mark.parametrize(
     "expected_value",
     [{"$not": {"$one_of": [0, "none of these", "", True, None, [], {}, "late"]}}, {"$regex": r"\pN{3}"}, {"$glob": "TKT-*"}],
-    ids=["what the schema lists", "what stands in the talk", "what can be made"],
+    ids=["what the schema lists", "words of the conversation", "any value"],
 )
 def test_perfect_prediction_satisfies_a_matcher(expected_value: Any) -> None:
     case = Case("c", (Message("user", "The number is 123."),), TOOLS, expected=(Call("cancel", {"reason": expected_value}),))

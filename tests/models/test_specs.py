@@ -1,4 +1,4 @@
-"""A spec names a model, an address and a key; what is wrong with it is said in one sentence that tells what to do."""
+"""A spec names a model, an address and a key; what is wrong with it is one sentence that says what to do."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""DaemonThreads for code that is not ours: used again, never waited for, and gone in the end."""
+"""Threads for code that is not ours: reused, never waited for, and gone in the end."""
 
 import asyncio
 import threading
@@ -49,7 +49,7 @@ def test_as_many_threads_as_concurrent_calls() -> None:
 
 
 class Hanging:
-    """A function that does not come back until it is let go, and the thread that it hangs in."""
+    """A function that does not return until it is released, and the thread that it hangs in."""
 
     def __init__(self) -> None:
         self.awake = threading.Event()

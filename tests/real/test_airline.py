@@ -41,7 +41,7 @@ def told(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_twelve_scenarios_with_four_trials_by_every_suite(told: Any) -> None:
     summary = told["summary"]
     assert (summary["cases"], summary["scored"], summary["errors"]) == (12, 48, 0)
-    assert told["info"]["dataset"]["what"] == "scenarios"
+    assert told["info"]["dataset"]["kind"] == "scenarios"
     evaluators = {name.partition(".")[0] for name in summary["metrics"]}
     assert evaluators == {"call", "schema", "process", "policy", "effort", "recorded"}  # no state was recorded
     assert summary["metrics"]["recorded.reward"]["mean"] == 1 / 8
@@ -77,8 +77,8 @@ def test_every_broken_rule_has_its_place(told: Any, tmp_path: Path) -> None:
         assert bool(notes) == (grade["metrics"]["policy.kept"] == 0)
         for note in notes:
             message = rows[grade["case"], grade.get("trial", 0)][note["message"]]
-            assert grade["made"][note["actual_index"]] in [one["function"]["name"] for one in message["tool_calls"]]
-            assert grade["made"][note["actual_index"]] in note["sentence"]
+            assert grade["actual"][note["actual_index"]] in [one["function"]["name"] for one in message["tool_calls"]]
+            assert grade["actual"][note["actual_index"]] in note["sentence"]
         noted += len(notes)
     # By hand: 28 of the writes follow words that are no yes ("I'll go with the first option"); the other two rules are always kept.
     assert noted == 28

@@ -1,4 +1,4 @@
-"""What others wrote, in every dialect and back."""
+"""What others wrote, in every format and back."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.real.test_recorded import DATA, RETAIL
 pytestmark = pytest.mark.skipif(not RETAIL.exists(), reason=f"no real data in {DATA}: set CALLMARK_REAL_DATA")
 
 
-@pytest.mark.parametrize("dialect", ["openai", "sharegpt", "anthropic", "deepfabric"])
+@pytest.mark.parametrize("format_name", ["openai", "sharegpt", "anthropic", "deepfabric"])
 def test_the_retail_file_comes_back_whole(cli: Cli, tmp_path: Path, format_name: str) -> None:
     there, back = tmp_path / "there.jsonl.zst", tmp_path / "back.jsonl"
     told = json.loads(cli("convert", RETAIL, "-o", there, "--to", format_name, "--json").out)
@@ -25,5 +25,5 @@ def test_the_retail_file_comes_back_whole(cli: Cli, tmp_path: Path, format_name:
         assert [row.tools for row in found] == [row.tools for row in stood]
     whole = [json.loads(cli("stats", path, "--json").out) for path in (RETAIL, there, back)]
     for one in whole:
-        del one["file"], one["dialect"]
+        del one["file"], one["format"]
     assert whole[0] == whole[1] == whole[2]

@@ -4,14 +4,14 @@ import pytest
 
 import callmark
 from tests.real.test_recorded import DATA, RETAIL
-from tests.worlds.retail.test_simulated_user import NUMBER, REAL, conversations, four_grams_a_word, turns
+from tests.worlds.retail.test_simulated_user import CONVERSATION_COUNT, REAL_4GRAM_RATIO, distinct_4grams_per_word, simulate, user_turns
 
 pytestmark = pytest.mark.skipif(not RETAIL.exists(), reason=f"no real data in {DATA}: set CALLMARK_REAL_DATA")
 
 
 def test_customers_repeat_themselves_and_each_other_less_than_the_real_users_do() -> None:
     rows = list(callmark.load(RETAIL))
-    real = four_grams_a_word([[message.text for message in row.messages if message.role == "user"] for row in rows])
-    assert round(real, 2) == REAL
-    assert len(rows) == NUMBER
-    assert four_grams_a_word(turns(conversations())) > real
+    real = distinct_4grams_per_word([[message.text for message in row.messages if message.role == "user"] for row in rows])
+    assert round(real, 2) == REAL_4GRAM_RATIO
+    assert len(rows) == CONVERSATION_COUNT
+    assert distinct_4grams_per_word(user_turns(simulate())) > real

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import callmark
-from callmark.calls.provenance import origins
+from callmark.calls.provenance import find_origins
 from tests.conftest import Cli
 
 DATA = Path(os.environ.get("CALLMARK_REAL_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -26,7 +26,7 @@ def test_the_statistics_of_the_retail_file(cli: Cli) -> None:
 
 
 def test_33_of_434_values_are_invented_in_33_conversations(cli: Cli) -> None:
-    values = [(row.id, origin) for row in callmark.load(RETAIL) for origin in origins(row.messages, row.tools)]
+    values = [(row.id, origin) for row in callmark.load(RETAIL) for origin in find_origins(row.messages, row.tools)]
     hallucinated = [(row, origin) for row, origin in values if origin.source is None]
     assert (len(values), len(hallucinated), len({row for row, _ in hallucinated})) == (434, 33, 33)
     told = json.loads(cli("lint", RETAIL, "--json").out)
@@ -39,8 +39,8 @@ def test_the_filter_of_document_001_keeps_none(cli: Cli, tmp_path: Path) -> None
     out = tmp_path / "good.jsonl"
     rules = ["--require", "find_* > get_user_details(user_id=$result)", "--consistent", "user_id", "--grounded"]
     told = json.loads(cli("filter", RETAIL, "-o", out, *rules, "--json").out)
-    assert list(told["alone"].values()) == [21, 55, 22]
-    assert (told["together"], out.read_text()) == (0, "")
+    assert list(told["kept_by_rule"].values()) == [21, 55, 22]
+    assert (told["kept"], out.read_text()) == (0, "")
     printed = cli("filter", RETAIL, "-o", out, *rules).out
     assert all(f"{count} of 55" in printed for count in (21, 55, 22, 0))
 

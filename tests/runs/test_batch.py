@@ -20,11 +20,11 @@ from tests.rows import WEATHER, assistant, call, row, user, write_rows
 
 def cases_in(folder: Path) -> list[Case]:
     cities = ("Oslo", "Rom", "Bern", "Paris")
-    talks = [row(user(city), assistant(call("get_weather", {"city": city})), tools=[WEATHER], id=city) for city in cities]
-    return list(callmark.expand(callmark.load(str(write_rows(folder / "talks.jsonl", *talks)))))
+    conversations = [row(user(city), assistant(call("get_weather", {"city": city})), tools=[WEATHER], id=city) for city in cities]
+    return list(callmark.expand(callmark.load(str(write_rows(folder / "conversations.jsonl", *conversations)))))
 
 
-def answered(line: bytes, city: str) -> dict[str, Any]:
+def response_line(line: bytes, city: str) -> dict[str, Any]:
     """A row of the output file, as the service documents it."""
     message = assistant(call("get_weather", {"city": city}))
     body = {"id": "chatcmpl-1", "object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
@@ -63,9 +63,9 @@ def test_every_case_is_a_line_that_asks_for_it(tmp_path: Path, spec: str, url: s
 
 
 def test_a_case_from_a_file_with_line_breaks_is_still_one_line(tmp_path: Path) -> None:
-    talk = row(user("two\nlines"), assistant(call("get_weather")), tools=[WEATHER], id="t")
-    file = tmp_path / "talks.json"
-    file.write_text(json.dumps([talk], indent=2))
+    conversation = row(user("two\nlines"), assistant(call("get_weather")), tools=[WEATHER], id="t")
+    file = tmp_path / "conversations.json"
+    file.write_text(json.dumps([conversation], indent=2))
     [line] = batch_lines(callmark.expand(callmark.load(str(file))), "gpt", ModelSettings())
     assert b"\n" not in line
     assert json.loads(line)["body"]["messages"] == [user("two\nlines")]
@@ -90,9 +90,9 @@ def test_two_cases_of_one_id_are_refused() -> None:
 def test_what_comes_back_is_read_and_graded(tmp_path: Path) -> None:
     cases = cases_in(tmp_path)
     lines = list(batch_lines(cases, "gpt", ModelSettings(model="openai:gpt")))
-    output = write_rows(tmp_path / "output.jsonl", answered(lines[1], "Rom"), answered(lines[0], "Paris"))  # in any order
+    output = write_rows(tmp_path / "output.jsonl", response_line(lines[1], "Rom"), response_line(lines[0], "Paris"))  # in any order
     errors = write_rows(tmp_path / "errors.jsonl", refused(lines[2]), expired(lines[3]))
-    found = {answer.case: answer.prediction for file in (output, errors) for _, answer in Predictions(str(file))}
+    found = {row.case: row.prediction for file in (output, errors) for _, row in Predictions(str(file))}
     assert found.keys() == {case.id for case in cases}
     grades = [callmark.grade(case.expected, found[case.id].calls, tools=case.tools) for case in cases[:2]]
     assert [grade.metrics["call.pass"] for grade in grades] == [0.0, 1.0]

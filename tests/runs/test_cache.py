@@ -9,7 +9,7 @@ import pytest
 from callmark.runs.cache import CACHE_VARIABLE, Cache, cache_key
 from callmark.types import Call, Prediction, Usage
 
-STORED = Prediction("c", 1, (Call("look", {"id": 1}),), "text", "hm", finish="stop", usage=Usage(0.5, 3, 4))
+STORED = Prediction("c", 1, (Call("look", {"id": 1}),), "text", "hm", finish_reason="stop", usage=Usage(0.5, 3, 4))
 
 
 def test_a_prediction_is_found_under_its_key_and_no_other(tmp_path: Path) -> None:
@@ -32,14 +32,14 @@ def test_a_malformed_call_is_cached_as_malformed(tmp_path: Path) -> None:
 
 
 def test_two_processes_can_share_the_cache(tmp_path: Path) -> None:
-    one, other = Cache(str(tmp_path / "r")), Cache(str(tmp_path / "r"))
-    one.put(b"a", STORED)
-    other.put(b"b", STORED)
-    other.put(b"a", Prediction("c", usage=Usage(9.0)))
-    assert one.get(b"b") == STORED
-    assert other.get(b"a") == STORED
-    one.close()
-    other.close()
+    first, second = Cache(str(tmp_path / "r")), Cache(str(tmp_path / "r"))
+    first.put(b"a", STORED)
+    second.put(b"b", STORED)
+    second.put(b"a", Prediction("c", usage=Usage(9.0)))
+    assert first.get(b"b") == STORED
+    assert second.get(b"a") == STORED
+    first.close()
+    second.close()
 
 
 def test_only_the_owner_can_read_the_cache(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from callmark.errors import BadInput, StorageError
 from callmark.runs.journal import Journal, is_open
 from callmark.types import Call, EndStates, Message, Prediction, Usage
 
-ONE = Prediction("a", 0, (Call("look", {"id": 1}),), finish="tool_calls", usage=Usage(0.25, 10, 5, 0.001, 2))
+ONE = Prediction("a", 0, (Call("look", {"id": 1}),), finish_reason="tool_calls", usage=Usage(0.25, 10, 5, 0.001, 2))
 TWO = Prediction("b", 1, (), "nothing to do", "hm", "", "stop")
 ERROR = Prediction("c", 0, error="no connection")
 
@@ -70,11 +70,11 @@ def test_a_last_line_that_lacks_only_its_end_is_kept(tmp_path: Path) -> None:
 def test_a_cut_off_line_longer_than_a_read_is_removed(tmp_path: Path) -> None:
     file = tmp_path / "p.jsonl"
     record(file, ONE)
-    kept = file.read_bytes()
-    file.write_bytes(kept + b'{"case":"b","calls":[],"text":"' + b"x" * 300_000)
+    complete = file.read_bytes()
+    file.write_bytes(complete + b'{"case":"b","calls":[],"text":"' + b"x" * 300_000)
     with Journal(str(file)) as journal:
         assert list(journal) == [ONE]
-    assert file.read_bytes() == kept
+    assert file.read_bytes() == complete
 
 
 def test_an_unreadable_line_in_the_middle_raises(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ def test_no_more_requests_are_in_flight_than_allowed() -> None:
         nonlocal most
         limiter, in_flight = RateLimiter(3), 0
 
-        async def one() -> None:
+        async def send() -> None:
             nonlocal in_flight, most
             slot = await limiter.acquire()
             in_flight += 1
@@ -23,7 +23,7 @@ def test_no_more_requests_are_in_flight_than_allowed() -> None:
             in_flight -= 1
             limiter.release(slot)
 
-        await asyncio.gather(*(one() for _ in range(20)))
+        await asyncio.gather(*(send() for _ in range(20)))
 
     asyncio.run(main())
     assert most == 3
@@ -90,12 +90,12 @@ def test_requests_a_minute_are_spread_evenly() -> None:
         limiter, loop = RateLimiter(10, rpm=3000), asyncio.get_running_loop()
         began = loop.time()
 
-        async def one() -> float:
+        async def send() -> float:
             slot: Slot = await limiter.acquire()
             limiter.release(slot)
             return slot.start - began
 
-        return sorted(await asyncio.gather(*(one() for _ in range(6))))
+        return sorted(await asyncio.gather(*(send() for _ in range(6))))
 
     times = asyncio.run(main())
     assert [time >= 0.02 * place - 0.001 for place, time in enumerate(times)] == [True] * 6
@@ -105,13 +105,13 @@ def test_a_cancelled_waiter_leaves_its_slot_to_another() -> None:
     async def main() -> bool:
         limiter = RateLimiter(1)
         first = await limiter.acquire()
-        gone, next_one = asyncio.create_task(limiter.acquire()), asyncio.create_task(limiter.acquire())
+        cancelled, next_waiter = asyncio.create_task(limiter.acquire()), asyncio.create_task(limiter.acquire())
         await asyncio.sleep(0)
-        gone.cancel()
+        cancelled.cancel()
         await asyncio.sleep(0)
         limiter.release(first)
-        await asyncio.wait_for(next_one, 1)
-        return gone.cancelled()
+        await asyncio.wait_for(next_waiter, 1)
+        return cancelled.cancelled()
 
     assert asyncio.run(main())
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from callmark.formats.evaluation_results import METRICS, RESULTS
 from callmark.runs.store import GRADES, PREDICTIONS, RUN, SUMMARY, TOOLS
-from tests.runs.kills import Killed, Moment, Outcome, Recorded, differences, killed, recorded_in, run_to_end
+from tests.runs.kills import Kill, KillTime, Outcome, RecordedCounts, count_recorded, differences, kill_process, run_to_end
 
 _FILES = {RUN, PREDICTIONS, GRADES, SUMMARY, TOOLS, RESULTS, METRICS}
 
 
-def simulate_command(name: str, *, trials: int, at_once: int) -> list[str]:
+def simulate_command(name: str, *, trials: int, concurrency: int) -> list[str]:
     """The command line of a simulation in the folder of `write_folder`."""
     given = [
         "scenarios.jsonl",
@@ -31,26 +31,26 @@ def simulate_command(name: str, *, trials: int, at_once: int) -> list[str]:
         "--name",
         name,
     ]
-    return [sys.executable, "-m", "callmark", "simulate", *given, "--trials", str(trials), "--concurrency", str(at_once)]
+    return [sys.executable, "-m", "callmark", "simulate", *given, "--trials", str(trials), "--concurrency", str(concurrency)]
 
 
-def killed_and_resumed(
-    command: Sequence[str], here: Path, name: str, undisturbed: str, *, moments: Sequence[Moment], trials: int, at_once: int
+def kill_and_resume(
+    command: Sequence[str], here: Path, name: str, undisturbed: str, *, moments: Sequence[KillTime], trials: int, concurrency: int
 ) -> Outcome:
     """Start a simulation, kill it, go on with it, kill that too, …, let it end; and look at everything."""
     outcome = Outcome()
     folder = here / name
-    before: Recorded = Counter()
+    before: RecordedCounts = Counter()
     (here / "held.log").unlink(missing_ok=True)
     for turn, moment in enumerate(moments):
-        after, ended = killed([*command, "--resume"] if turn else command, folder, moment)
-        found, torn = recorded_in(folder / PREDICTIONS)
+        after, ended = kill_process([*command, "--resume"] if turn else command, folder, moment)
+        found, torn = count_recorded(folder / PREDICTIONS)
         held = _taken(here)
-        _refuse_again(held, before, trials, outcome.problems)
+        _check_not_repeated(held, before, trials, outcome.problems)
         in_flight = held.total() - (found.total() - before.total())
-        outcome.kills.append(Killed(after, ended, found.total(), in_flight, torn, (folder / RUN).exists()))
-        if in_flight > at_once:
-            outcome.problems.append(f"{in_flight} conversations were lost, {at_once} at most can have been under way")
+        outcome.kills.append(Kill(after, ended, found.total(), in_flight, torn, (folder / RUN).exists()))
+        if in_flight > concurrency:
+            outcome.problems.append(f"{in_flight} conversations were lost, {concurrency} at most can have been under way")
         if before - found:
             outcome.problems.append(f"{(before - found).total()} conversations were recorded before, and are gone")
         before = found
@@ -59,7 +59,7 @@ def killed_and_resumed(
     except RuntimeError as error:
         outcome.problems.append(str(error))
         return outcome
-    _refuse_again(_taken(here), before, trials, outcome.problems)
+    _check_not_repeated(_taken(here), before, trials, outcome.problems)
     outcome.problems += differences(folder, here / undisturbed)
     for file in (TOOLS, METRICS, RESULTS):
         if (folder / file).read_bytes() != (here / undisturbed / file).read_bytes():
@@ -68,7 +68,7 @@ def killed_and_resumed(
     return outcome
 
 
-def _taken(here: Path) -> Recorded:
+def _taken(here: Path) -> RecordedCounts:
     """How often each conversation was begun since the last look."""
     log = here / "held.log"
     if not log.exists():
@@ -78,7 +78,7 @@ def _taken(here: Path) -> Recorded:
     return Counter(title.replace("n", "s", 1) for title in begun)
 
 
-def _refuse_again(held: Recorded, before: Recorded, trials: int, problems: list[str]) -> None:
+def _check_not_repeated(held: RecordedCounts, before: RecordedCounts, trials: int, problems: list[str]) -> None:
     again = {case: count for case, count in held.items() if count > trials - before[case]}
     if again:
         case, count = next(iter(again.items()))

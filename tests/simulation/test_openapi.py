@@ -159,7 +159,7 @@ def test_every_kind_of_body(operation: dict[str, Any], properties: dict[str, Any
 
 
 def test_a_schema_that_would_grow_without_measure_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openapi_schemas, "_MOST_PARTS", 500)
+    monkeypatch.setattr(openapi_schemas, "_MAX_PARTS", 500)
     schemas: dict[str, Any] = {
         f"s{n}": {"properties": {side: {"$ref": f"#/components/schemas/s{n + 1}"} for side in "ab"}} for n in range(60)
     }

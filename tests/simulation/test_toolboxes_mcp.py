@@ -68,8 +68,8 @@ def refusal(spec: str) -> str:
 
 @pytest.fixture
 def _short_moments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_process, "MOMENT", 0.3)
-    monkeypatch.setattr(connection, "MOMENT", 0.3)
+    monkeypatch.setattr(server_process, "GRACE_PERIOD", 0.3)
+    monkeypatch.setattr(connection, "GRACE_PERIOD", 0.3)
 
 
 @pytest.mark.usefixtures("_short_moments")
@@ -109,7 +109,7 @@ def test_each_conversation_has_a_server_of_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("_short_moments")
 def test_a_server_that_keeps_conversations_apart_serves_them_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("callmark.simulation.toolboxes.mcp._STILL_THERE", 0.5)
+    monkeypatch.setattr("callmark.simulation.toolboxes.mcp._PING_TIMEOUT", 0.5)
     pids: list[int] = []
 
     async def one(tools: ToolSource, number: int) -> str:
@@ -298,7 +298,7 @@ def test_a_server_that_cannot_be_used_is_found_out_before_anything_begins(tmp_pa
 
 @pytest.mark.usefixtures("_short_moments")
 def test_a_server_that_never_begins_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "LEAST_PATIENCE", 0.5)
+    monkeypatch.setattr(connection, "START_TIMEOUT", 0.5)
     command = raw_server(tmp_path, "print('waiting for a licence', file=sys.stderr)\ntime.sleep(100)")
     with pytest.raises(BadInput, match="did not begin to speak MCP within 0.5 s; its last words: 'waiting for a licence'"):
         use(f"mcp:{command}", lambda tools: asyncio.sleep(0), timeout=0.5)

@@ -2,16 +2,16 @@
 
 import pytest
 
-from callmark.simulation.users.rule_based.read_back import is_said, same, wrong_in
-from callmark.simulation.users.rule_based.tasks import tasks_of
+from callmark.simulation.users.rule_based.read_back import find_wrong_values, is_same_value, mentions_value
+from callmark.simulation.users.rule_based.tasks import read_tasks
 from tests.simulation.desks import action_item, scenario, ticket
 
-TICKET, ITEM = tasks_of(scenario(ticket(says={"department_code": "the people in computing"}), action_item()))
+TICKET, ITEM = read_tasks(scenario(ticket(says={"department_code": "the people in computing"}), action_item()))
 
 
 def wrong(text: str) -> dict[str, str]:
     slots = {**ITEM.slots, **TICKET.slots}
-    return wrong_in(text, slots, {name: slot.text for name, slot in slots.items()}, besides=list(ITEM.slots.values()))
+    return find_wrong_values(text, slots, {name: slot.text for name, slot in slots.items()}, other_slots=list(ITEM.slots.values()))
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_another_value_in_its_place_is_wrong(text: str, found: dict[str, str]) -
     ],
 )
 def test_the_same_in_other_words(value: str, said: str, alike: bool) -> None:
-    assert same(value, said) is alike
+    assert is_same_value(value, said) is alike
 
 
 @pytest.mark.parametrize(
@@ -90,4 +90,4 @@ def test_the_same_in_other_words(value: str, said: str, alike: bool) -> None:
     ],
 )
 def test_whether_a_value_was_said(text: str, value: str, said: bool) -> None:
-    assert is_said(text, value) is said
+    assert mentions_value(text, value) is said

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from callmark.errors import BadInput
 from callmark.formats.scenarios import STYLES
-from callmark.simulation.users.rule_based.tasks import tasks_of
+from callmark.simulation.users.rule_based.tasks import read_tasks
 from callmark.simulation.users.rule_based.user import RuleBasedUser
 from callmark.types import Call, Case, Message, Tool
 from tests.simulation import desks
@@ -314,7 +314,7 @@ EXPECTED = Case(
 
 
 def test_without_tasks_the_expected_calls_make_them() -> None:
-    first, second = tasks_of(EXPECTED)
+    first, second = read_tasks(EXPECTED)
     assert (first.goal, second.goal) == ("create a support ticket", "create an action item")
     assert {name: slot.value for name, slot in first.slots.items()} == SERVER
     assert {name: slot.value for name, slot in second.slots.items()} == MEMORY
@@ -343,7 +343,7 @@ def test_without_tasks_the_expected_calls_make_them() -> None:
     ],
 )
 def test_a_matcher_becomes_a_value_that_a_user_could_know(wanted: Any, value: Any) -> None:
-    (task,) = tasks_of(Case("c", instructions="…", expected=(Call("f", {"it": wanted, "other": 1}),)))
+    (task,) = read_tasks(Case("c", instructions="…", expected=(Call("f", {"it": wanted, "other": 1}),)))
     assert (task.slots["it"].value if "it" in task.slots else None) == value
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from callmark.calls.agreement import is_confirmation
-from callmark.data.lint import row_findings
+from callmark.calls.confirmation import is_confirmation
+from callmark.data.lint import lint_row
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
 from callmark.grading.evaluators.policy import PolicyEvaluator
@@ -19,11 +19,11 @@ from callmark.grading.evaluators.state import StateEvaluator
 from callmark.simulation.endings import COMPLETED, TRANSFER
 from callmark.simulation.mock_api.api import MockApi
 from callmark.simulation.openapi import read_api
-from callmark.simulation.users.rule_based.phrases import CLOSING, CONFIRM
-from callmark.synthesis.api_expert import is_told
-from callmark.synthesis.api_goals import Tell
-from callmark.synthesis.api_lines import EXPERT, USER
-from callmark.synthesis.api_ways import new_key
+from callmark.simulation.users.rule_based.phrases import ASKS_ANYTHING_ELSE, ASKS_CONFIRMATION
+from callmark.synthesis.api_expert import is_informed
+from callmark.synthesis.api_goals import InformAct
+from callmark.synthesis.api_lookups import new_key_parameter
+from callmark.synthesis.api_utterances import EXPERT, USER
 from callmark.synthesis.api_world import api_world
 from callmark.synthesis.world import World
 from callmark.types import Case, Conversation, Message
@@ -40,7 +40,7 @@ def test_every_conversation_is_grounded_keeps_the_rules_and_reaches_what_was_pla
     for case, prediction in zip(cases, predictions, strict=True):
         attempt = Attempt(case.expected, prediction.calls, prediction=prediction)
         assert prediction.ending in (COMPLETED, TRANSFER), case.id
-        assert row_findings(Conversation(case.id, prediction.transcript, tools)) == []
+        assert lint_row(Conversation(case.id, prediction.transcript, tools)) == []
         assert [(call.name, call.arguments) for call in prediction.calls] == [(call.name, call.arguments) for call in case.expected]
         assert StateEvaluator().evaluate(attempt).values == {"reached": 1.0, "precision": 1.0, "recall": 1.0}
         assert PolicyEvaluator(rules).evaluate(attempt).values == {"kept": 1.0, "rules": 1.0}
@@ -72,7 +72,7 @@ def test_another_seed_has_other_people_and_things(path: str) -> None:
 
     def keys(seed: int) -> set[tuple[str, str]]:
         cases = api_world(path).plans(8, seed=seed, balance=True)
-        return {(kind, key) for case in cases for kind, rows in api.opened(case.id).state().items() for key in rows}
+        return {(kind, key) for case in cases for kind, rows in api.start(case.id).state().items() for key in rows}
 
     first, other = keys(7), keys(8)
     assert len(first & other) < 0.1 * len(first), "more than by chance"
@@ -215,9 +215,9 @@ def test_who_creates_a_thing_gives_it_a_key_that_no_other_has_or_had(tmp_path: P
     created = 0
     for case, prediction in zip(cases, predictions, strict=True):
         assert prediction.ending == COMPLETED
-        assert row_findings(Conversation(case.id, prediction.transcript, tools)) == []
+        assert lint_row(Conversation(case.id, prediction.transcript, tools)) == []
         assert StateEvaluator().evaluate(Attempt(case.expected, prediction.calls, prediction=prediction)).values["reached"] == 1
-        there = api.opened(case.id).state()["pet"]
+        there = api.start(case.id).state()["pet"]
         for index, message in enumerate(prediction.transcript):
             for key in (str(call.arguments["id"]) for call in message.calls if call.name == "createPet"):
                 created += 1
@@ -255,7 +255,7 @@ def test_a_key_is_new_only_where_a_thing_of_its_kind_is_created(tmp_path: Path, 
     file = tmp_path / "pets.json"
     file.write_text(json.dumps(document), encoding="utf-8")
     api = MockApi(read_api(str(file)))
-    assert new_key(api, api.meanings[name]) == expected
+    assert new_key_parameter(api, api.meanings[name]) == expected
 
 
 def test_openings_differ() -> None:
@@ -290,8 +290,8 @@ def test_a_yes_is_a_yes_and_a_no_is_none() -> None:
 def test_the_user_hears_what_the_expert_means(act: str) -> None:
     for line in EXPERT[act]:
         last = line.rpartition("\n")[2].lower()
-        assert bool(CLOSING.search(last)) is (act == "more"), line
-        assert act != "confirm" or CONFIRM.search(last), line
+        assert bool(ASKS_ANYTHING_ELSE.search(last)) is (act == "more"), line
+        assert act != "confirm" or ASKS_CONFIRMATION.search(last), line
 
 
 class Mute:
@@ -323,19 +323,19 @@ def test_without_answers_nothing_is_done() -> None:
 @pytest.mark.parametrize(
     ("tell", "said", "expected"),
     [
-        (Tell("amount", "25", ["25"]), ["It was in 2025."], False),
-        (Tell("amount", "25", ["25"]), ["It's 25."], True),
-        (Tell("date", "x", ["2025-06-02"]), ["on June 2, 2025 please"], True),
-        (Tell("name", "x", ["Mei", "Chen"]), ["I am Mei", "Chen is my last name"], True),
-        (Tell("name", "x", ["Mei", "Chen"]), ["I am Mei"], False),
-        (Tell("order", "x", ["#W123"]), ["it is #w123"], True),
-        (Tell("order", "x", ["#W123"]), ["it is #W1234"], False),
-        (Tell("text", "x", ["two  words"]), ["Two words."], True),
-        (Tell("nothing", "x", []), [], True),
+        (InformAct("amount", "25", ["25"]), ["It was in 2025."], False),
+        (InformAct("amount", "25", ["25"]), ["It's 25."], True),
+        (InformAct("date", "x", ["2025-06-02"]), ["on June 2, 2025 please"], True),
+        (InformAct("name", "x", ["Mei", "Chen"]), ["I am Mei", "Chen is my last name"], True),
+        (InformAct("name", "x", ["Mei", "Chen"]), ["I am Mei"], False),
+        (InformAct("order", "x", ["#W123"]), ["it is #w123"], True),
+        (InformAct("order", "x", ["#W123"]), ["it is #W1234"], False),
+        (InformAct("text", "x", ["two  words"]), ["Two words."], True),
+        (InformAct("nothing", "x", []), [], True),
     ],
 )
-def test_what_counts_as_told(tell: Tell, said: list[str], expected: bool) -> None:
-    assert is_told(tell, said) is expected
+def test_what_counts_as_told(tell: InformAct, said: list[str], expected: bool) -> None:
+    assert is_informed(tell, said) is expected
 
 
 @pytest.mark.parametrize(
@@ -394,7 +394,7 @@ def test_poor_and_odd_files_are_got_along_with(tmp_path: Path, paths: dict[str, 
     _, cases, predictions, tools = simulate_plans(str(path), 12)
     for case, prediction in zip(cases, predictions, strict=True):
         assert prediction.ending == COMPLETED
-        assert row_findings(Conversation(case.id, prediction.transcript, tools)) == []
+        assert lint_row(Conversation(case.id, prediction.transcript, tools)) == []
         assert StateEvaluator().evaluate(Attempt(case.expected, prediction.calls, prediction=prediction)).values["reached"] == 1
 
 

@@ -1,6 +1,6 @@
-"""A real browser: Debian's chromium, led by Playwright. Where one of them is missing, its tests are skipped and say what to install.
+"""A real browser: Debian's chromium, driven by Playwright. Where one of them is missing, its tests are skipped and say what to install.
 
-The browser's own event loop runs in this thread as long as it is open, so it is closed after the tests of this folder.
+The browser's event loop runs in this thread while it is open, so it is closed after the tests of this folder.
 """
 
 import re
@@ -24,30 +24,30 @@ if TYPE_CHECKING:
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 
-# Whatever would show that text from data became script: set up before anything of the page runs. Playwright itself needs `eval`; a page
-# that tried it would break its policy.
+# Records everything that would show that text from data became script; installed before the page runs. Playwright itself needs `eval`; a
+# page that called it would violate its policy.
 WATCH = """
 window.hits = [];
-const told = (what) => (...given) => { window.hits.push(what + ": " + String(given[0]).slice(0, 200)); };
-Object.defineProperty(window, "hit", { set: told("window.hit"), get: () => undefined });
-for (const name of ["alert", "confirm", "prompt", "open"]) window[name] = told(name);
-for (const name of ["write", "writeln"]) document[name] = told("document." + name);
+const record = (what) => (...given) => { window.hits.push(what + ": " + String(given[0]).slice(0, 200)); };
+Object.defineProperty(window, "hit", { set: record("window.hit"), get: () => undefined });
+for (const name of ["alert", "confirm", "prompt", "open"]) window[name] = record(name);
+for (const name of ["write", "writeln"]) document[name] = record("document." + name);
 const make = Document.prototype.createElement;
 Document.prototype.createElement = function (name, ...more) {
-  if (/^(script|iframe|object|embed|link|base|form)$/i.test(name)) told("createElement")(name);
+  if (/^(script|iframe|object|embed|link|base|form)$/i.test(name)) record("createElement")(name);
   return make.call(this, name, ...more);
 };
 for (const name of ["innerHTML", "outerHTML"]) {
   const { get } = Object.getOwnPropertyDescriptor(Element.prototype, name);
-  Object.defineProperty(Element.prototype, name, { get, set: told(name) });
+  Object.defineProperty(Element.prototype, name, { get, set: record(name) });
 }
-Element.prototype.insertAdjacentHTML = told("insertAdjacentHTML");
-addEventListener("securitypolicyviolation", (event) => told("policy")(event.violatedDirective + " " + event.blockedURI), true);
+Element.prototype.insertAdjacentHTML = record("insertAdjacentHTML");
+addEventListener("securitypolicyviolation", (event) => record("policy")(event.violatedDirective + " " + event.blockedURI), true);
 """
 
 
 class Opener(Protocol):
-    """Opens an address in a page of its own."""
+    """Opens an address in a new page."""
 
     def __call__(self, address: str | Path, *, width: int = 1440, height: int = 900, dark: bool = False, wait: str = ...) -> "Page": ...
 
@@ -65,8 +65,8 @@ def browser() -> Iterator["Browser"]:
 
 
 @contextmanager
-def opening(browser: "Browser") -> Iterator[Opener]:
-    """Every page is watched: in the end nobody else was asked for anything, nothing was refused, no script failed, none came from data."""
+def open_pages(browser: "Browser") -> Iterator[Opener]:
+    """Open pages, and check in the end: no request to anyone else, no policy violation, no script error, no script from data."""
     pages: list[tuple[Page, list[str]]] = []
 
     def open_page(
@@ -78,64 +78,66 @@ def opening(browser: "Browser") -> Iterator[Opener]:
         )
         context.add_init_script(WATCH)
         page = context.new_page()
-        pages.append((page, watched(page, where)))
+        pages.append((page, watch_page(page, where)))
         page.set_default_timeout(20_000)
         page.goto(where)
         page.locator(wait).first.wait_for()
         return page
 
     yield open_page
-    for page, seen in pages:
-        seen += page.evaluate("window.hits")
+    for page, violations in pages:
+        violations += page.evaluate("window.hits")
         page.context.close()
-        assert seen == []
+        assert violations == []
 
 
 @pytest.fixture
 def opened(browser: "Browser") -> Iterator[Opener]:
-    with opening(browser) as open_page:
+    with open_pages(browser) as open_page:
         yield open_page
 
 
 @pytest.fixture(scope="module")
 def opened_once(browser: "Browser") -> Iterator[Opener]:
-    """For pages that several tests look at, one after the other."""
-    with opening(browser) as open_page:
+    """Open pages that several tests use one after the other."""
+    with open_pages(browser) as open_page:
         yield open_page
 
 
-def watched(page: "Page", address: str) -> list[str]:
-    """What a page does that it should not, written down as it happens."""
-    seen: list[str] = []
+def watch_page(page: "Page", address: str) -> list[str]:
+    """Return a list to which every forbidden action of a page is added."""
+    violations: list[str] = []
     here = address.partition("#")[0].partition("?")[0]
     own: Callable[[str], bool] = (lambda url: url == here) if here.startswith("file:") else (lambda url: url.startswith(here))
 
-    def said(message: "ConsoleMessage") -> None:
-        refused = "/api/" in message.location["url"] and re.search(
-            "status of 40[034]", message.text
-        )  # what is not there is told on the page
+    def on_console(message: "ConsoleMessage") -> None:
+        refused = "/api/" in message.location["url"] and re.search("status of 40[034]", message.text)  # the page shows what is missing
         if message.type in ("error", "warning") and not refused:
-            seen.append(f"{message.type}: {message.text}")
+            violations.append(f"{message.type}: {message.text}")
 
     def dialog(found: Any) -> None:
-        seen.append(f"dialog: {found.message}")
+        violations.append(f"dialog: {found.message}")
         found.dismiss()
 
     page.on("dialog", dialog)
-    page.on("console", said)
-    page.on("pageerror", lambda error: seen.append(f"error: {error}"))
-    page.on("popup", lambda other: seen.append(f"popup: {other.url}"))
-    page.on("download", lambda other: seen.append(f"download: {other.url}"))
-    page.on("request", lambda asked: None if own(asked.url.partition("#")[0]) or asked.url.startswith("data:") else seen.append(asked.url))
+    page.on("console", on_console)
+    page.on("pageerror", lambda error: violations.append(f"error: {error}"))
+    page.on("popup", lambda other: violations.append(f"popup: {other.url}"))
+    page.on("download", lambda other: violations.append(f"download: {other.url}"))
     page.on(
-        "framenavigated", lambda frame: None if own(frame.url.partition("#")[0].partition("?")[0]) else seen.append(f"went to {frame.url}")
+        "request",
+        lambda request: None if own(request.url.partition("#")[0]) or request.url.startswith("data:") else violations.append(request.url),
     )
-    return seen
+    page.on(
+        "framenavigated",
+        lambda frame: None if own(frame.url.partition("#")[0].partition("?")[0]) else violations.append(f"went to {frame.url}"),
+    )
+    return violations
 
 
 @contextmanager
 def viewer_process(folder: Path) -> Iterator[str]:
-    """`callmark view` as a process; comes with the address that it prints."""
+    """Run `callmark view` as a process, and yield the address that it prints."""
     command = [sys.executable, "-m", "callmark", "view", str(folder), "--no-browser", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -152,17 +154,17 @@ def shop_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="package")
 def base_report(shop_folder: Path) -> Path:
-    return reported(shop_folder / "base")
+    return write_report_of(shop_folder / "base")
 
 
 @pytest.fixture(scope="package")
 def both_report(shop_folder: Path) -> Path:
-    return reported(shop_folder / "base", shop_folder / "tuned")
+    return write_report_of(shop_folder / "base", shop_folder / "tuned")
 
 
 @pytest.fixture(scope="package")
 def desk_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return reported(desk_run(tmp_path_factory.mktemp("desk")))
+    return write_report_of(desk_run(tmp_path_factory.mktemp("desk")))
 
 
 @pytest.fixture(scope="package")
@@ -171,8 +173,8 @@ def viewer_address(shop_folder: Path) -> Iterator[str]:
         yield address
 
 
-def reported(*runs: Path) -> Path:
-    """The report of these runs, beside their folder."""
+def write_report_of(*runs: Path) -> Path:
+    """Write the report of these runs beside their folder."""
     out = runs[0].parent.parent / f"{'-'.join(run.name for run in runs)}.html"
     write_report([Run(str(run)) for run in runs], str(out))
     return out

@@ -1,4 +1,4 @@
-"""What the tests in the browser look at: a shop's decision points answered by two models, and a help desk's conversations.
+"""The runs that browser tests look at: a shop's decision points by two models, and a help desk's simulated conversations.
 
 Of the shop's 36 cases `base` has 16 right, 19 wrong and one error; `tuned` has 33 right. 18 are fixed, 2 broken, 14 right and one wrong in
 both.
@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.rows import assistant, call, result, row, user, write_rows
-from tests.viewer.grading_helpers import answer, graded
+from tests.viewer.grading_helpers import grade_run, predicted
 
-TALKS = 12
+CONVERSATIONS = 12
 
 
 def shop_tool(name: str, *arguments: str) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def cancel(n: int) -> dict[str, Any]:
 
 
 def shop(path: Path) -> Path:
-    """Somebody cancels an order, twelve times: the calls are messages 1, 3 and 5."""
+    """Write twelve conversations in which an order is canceled: the calls are in messages 1, 3 and 5."""
     return write_rows(
         path,
         *(
@@ -54,14 +54,14 @@ def shop(path: Path) -> Path:
                 tools=SHOP,
                 id=f"s{n}",
             )
-            for n in range(TALKS)
+            for n in range(CONVERSATIONS)
         ),
     )
 
 
-def base_answers() -> list[dict[str, Any]]:
+def base_predictions() -> list[dict[str, Any]]:
     found = []
-    for n in range(TALKS):
+    for n in range(CONVERSATIONS):
         first = {0: call("get_order", {"order_id": f"#W20{n:02}"}), 1: order(n), 2: call("get_user", {"user_id": "lena"})}[n % 3]
         second = call("get_user", {"user_id": f"nobody-{n}"}) if n % 4 == 0 else person(n)
         third = [cancel(n), call("cancel_order", {"order_id": f"#W10{n:02}"}), None, cancel(n)][n % 4]
@@ -69,31 +69,31 @@ def base_answers() -> list[dict[str, Any]]:
             third = call("cancel_order", {"order_id": "#W2008", "reason": "no longer needed"})
         if n == 11:
             third = call("drop_order", {})
-        found.append(answer(f"s{n}:1", first, usage={"seconds": 0.05 + n / 10}))
-        found.append({"case": "s5:3", "error": "HTTP 503"} if n == 5 else answer(f"s{n}:3", second, usage={"seconds": 0.3}))
-        found.append(answer(f"s{n}:5", *([third] if third else []), text="" if third else "Shall I?", usage={"seconds": 2.5}))
+        found.append(predicted(f"s{n}:1", first, usage={"seconds": 0.05 + n / 10}))
+        found.append({"case": "s5:3", "error": "HTTP 503"} if n == 5 else predicted(f"s{n}:3", second, usage={"seconds": 0.3}))
+        found.append(predicted(f"s{n}:5", *([third] if third else []), text="" if third else "Shall I?", usage={"seconds": 2.5}))
     return found
 
 
-def tuned_answers() -> list[dict[str, Any]]:
+def tuned_predictions() -> list[dict[str, Any]]:
     found = []
-    for n in range(TALKS):
+    for n in range(CONVERSATIONS):
         first = call("get_order", {"order_id": "#W2000"}) if n == 0 else order(n)
         second = call("get_user", {"user_id": f"nobody-{n}"}) if n in (3, 7) else person(n)
-        found += [answer(f"s{n}:{place}", made) for place, made in ((1, first), (3, second), (5, cancel(n)))]
+        found += [predicted(f"s{n}:{message}", actual) for message, actual in ((1, first), (3, second), (5, cancel(n)))]
     return found
 
 
 def shop_runs(folder: Path) -> Path:
-    """The runs `base` and `tuned` in a folder of runs."""
+    """Write the runs `base` and `tuned`, and return the folder of runs."""
     data = shop(folder / "shop.jsonl")
-    graded(folder, data, base_answers(), "base")
-    graded(folder, data, tuned_answers(), "tuned")
+    grade_run(folder, data, base_predictions(), "base")
+    grade_run(folder, data, tuned_predictions(), "tuned")
     return folder / "runs"
 
 
 def callmark(*arguments: str | Path) -> None:
-    """The command line as a process: an event loop cannot run beside the browser's."""
+    """Run the command line as a process: its event loop cannot run beside the browser's."""
     done = subprocess.run([sys.executable, "-m", "callmark", *map(str, arguments)], capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -102,7 +102,7 @@ DESK_CASES = ("create-chattily-02", "not-allowed-01")
 
 
 def desk_run(folder: Path) -> Path:
-    """The sloppy chatbot at two scenarios, twice each: at the first it breaks rules and opens a ticket twice, the second is right."""
+    """Simulate the sloppy chatbot at two scenarios, twice each: in the first it breaks rules and opens a ticket twice."""
     from callmark.cli.main import run
 
     desk = files("callmark.worlds") / "helpdesk"

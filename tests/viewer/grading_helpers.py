@@ -1,4 +1,4 @@
-"""Runs to show: a few cases of every kind, graded for real."""
+"""Build small graded runs to show."""
 
 import json
 from collections.abc import Sequence
@@ -11,8 +11,8 @@ from callmark.runs.run import Run
 from tests.rows import WEATHER, assistant, call, result, row, user, write_rows
 
 
-def talks(path: Path, number: int = 3) -> Path:
-    """Conversations, each of three calls: two alone, and the second of two made at once is the third."""
+def write_conversations(path: Path, number: int = 3) -> Path:
+    """Write conversations of three calls each: one alone, and two in one message."""
     return write_rows(
         path,
         *(
@@ -33,7 +33,7 @@ def talks(path: Path, number: int = 3) -> Path:
 
 
 def case(name: str, expected: Sequence[dict[str, Any]] = (), **more: Any) -> dict[str, Any]:
-    """A decision point."""
+    """Return the row of a decision point."""
     return {
         **row(user("How is Bonn?"), tools=[WEATHER], id=name),
         "expected_output": {"role": "assistant", "tool_calls": list(expected)},
@@ -41,19 +41,19 @@ def case(name: str, expected: Sequence[dict[str, Any]] = (), **more: Any) -> dic
     }
 
 
-def answer(name: str, *calls: dict[str, Any], **more: Any) -> dict[str, Any]:
+def predicted(name: str, *calls: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"case": name, "calls": [{"name": one["function"]["name"], "arguments": one["function"]["arguments"]} for one in calls], **more}
 
 
-def graded(folder: Path, cases: Path | Sequence[dict[str, Any]], answers: Sequence[Any], name: str = "base") -> Run:
-    """The run of these answers, in `folder/runs`."""
+def grade_run(folder: Path, cases: Path | Sequence[dict[str, Any]], rows: Sequence[Any], name: str = "base") -> Run:
+    """Grade these predictions into a run in `folder/runs`."""
     file = cases if isinstance(cases, Path) else write_rows(folder / f"{name}-cases.jsonl", *cases)
-    predictions = write_rows(folder / f"{name}-answers.jsonl", *answers)
+    predictions = write_rows(folder / f"{name}-predictions.jsonl", *rows)
     found = grade_predictions(str(file), [str(predictions)], GradingSettings(), out=str(folder / "runs"), name=name)
     return Run(found.folder.path)
 
 
-def changed(run: Run, **more: Any) -> None:
-    """Change what `run.json` says."""
+def edit_manifest(run: Run, **more: Any) -> None:
+    """Replace keys of `run.json`."""
     path = Path(run.folder.file("run.json"))
     path.write_text(json.dumps({**json.loads(path.read_text()), **more}))

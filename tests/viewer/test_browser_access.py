@@ -1,4 +1,4 @@
-"""axe-core in the browser: nothing on the page keeps people with assistive technology out, in either colour, wide or narrow."""
+"""axe-core in the browser: the page has no serious accessibility problem, in light and dark, wide and narrow."""
 
 from importlib.resources import files
 from pathlib import Path
@@ -14,15 +14,15 @@ from playwright.sync_api import Page, expect
 from tests.viewer.conftest import Opener
 
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
-GRAVE = ("serious", "critical")
+SERIOUS = ("serious", "critical")
 
 
 def findings(page: Page) -> list[str]:
-    """What axe finds of weight: the rule and the elements."""
+    """Return the serious findings of axe: the rule and the elements."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
     found: list[dict[str, Any]] = page.evaluate("axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)")
-    return [f"{one['id']}: {[node['html'][:200] for node in one['nodes'][:3]]}" for one in found if one["impact"] in GRAVE]
+    return [f"{one['id']}: {[node['html'][:200] for node in one['nodes'][:3]]}" for one in found if one["impact"] in SERIOUS]
 
 
 def go(page: Page, state: str, wait: str) -> None:
@@ -30,25 +30,25 @@ def go(page: Page, state: str, wait: str) -> None:
     page.locator(wait).first.wait_for()
 
 
-# A few rows are as good as many, and looked through sooner.
+# A few rows are checked as well as many, and faster.
 FILTERED = "run=base&q=s8&tool=cancel_order&fault=wrong_value&sort=-score"
 COMPARED = "run=tuned&base=base&q=s3"
 
 
 @pytest.mark.parametrize("width", [1440, 390])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_nobody_is_kept_out(opened: Opener, both_report: Path, dark: bool, width: int) -> None:
+def test_report_is_accessible(opened: Opener, both_report: Path, dark: bool, width: int) -> None:
     page = opened(both_report, width=width, dark=dark)
     go(page, FILTERED, ".heat:visible")
     expect(page.locator('.bar[aria-pressed="true"]').first).to_be_visible()
     assert findings(page) == []
     go(page, "run=base&q=s8&case=s8%3A5", "#case-title:visible")
     page.get_by_role("button", name="show message 0").click()
-    expect(page.locator(".pointed-at")).to_be_visible()
+    expect(page.locator(".highlighted")).to_be_visible()
     assert findings(page) == []
     go(page, COMPARED, ".forest:visible")
     assert findings(page) == []
-    go(page, f"{COMPARED}&case=s3%3A3", ".outcome-word:visible")
+    go(page, f"{COMPARED}&case=s3%3A3", ".outcome-label:visible")
     assert findings(page) == []
     go(page, "nothing", ".runs:visible")
     assert findings(page) == []
@@ -58,7 +58,7 @@ def test_nobody_is_kept_out(opened: Opener, both_report: Path, dark: bool, width
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_conversations_and_empty_states_neither(opened: Opener, desk_report: Path, dark: bool) -> None:
+def test_conversations_and_empty_states_are_accessible(opened: Opener, desk_report: Path, dark: bool) -> None:
     page = opened(desk_report, dark=dark)
     assert findings(page) == []
     page.locator(".row").first.click()
@@ -69,7 +69,7 @@ def test_conversations_and_empty_states_neither(opened: Opener, desk_report: Pat
     assert findings(page) == []
 
 
-def test_the_checker_would_find_something(opened: Opener, both_report: Path) -> None:
+def test_axe_finds_a_missing_label(opened: Opener, both_report: Path) -> None:
     page = opened(both_report)
     page.evaluate(
         "document.querySelector('#search').removeAttribute('aria-label'); document.querySelector('#search').removeAttribute('placeholder')"

@@ -1,7 +1,7 @@
-"""Data that would like to be more than text, in every field of a run: nothing runs, nothing is asked for, and the text shows.
+"""Hostile text in every field of a run: nothing runs, nothing is requested, and the text check_text.
 
-Every page is watched for script, dialogs, requests and refusals (`opening` in conftest.py); the text of each field begins with the field's
-name, so that it can be looked for.
+Every page is watched for scripts, dialogs, requests and policy violations (`open_pages` in conftest.py); the text of each field begins with
+the field's name, so that a test can look for it.
 """
 
 import json
@@ -20,9 +20,9 @@ from callmark.calls.strict import dump
 from callmark.grading.settings import GradingSettings
 from callmark.runs.grade import grade_predictions
 from tests.rows import assistant, call, result, row, user, write_rows
-from tests.viewer.conftest import WATCH, opening, reported, viewer_process, watched
+from tests.viewer.conftest import WATCH, open_pages, viewer_process, watch_page, write_report_of
 from tests.viewer.example_runs import shop_tool
-from tests.viewer.grading_helpers import answer, graded
+from tests.viewer.grading_helpers import grade_run, predicted
 
 TRICKS = [
     "<script>window.hit=1</script>",
@@ -45,7 +45,7 @@ LONGEST_TASK = 1000  # milliseconds; a megabyte that is laid out at once takes l
 
 
 def decision(trick: str) -> dict[str, Any]:
-    """A case whose every field has it."""
+    """Return a case that has the text in every field."""
     tool = f"tool{trick}"
     talk = [
         {"role": "system", "content": f"system{trick}"},
@@ -60,15 +60,15 @@ def decision(trick: str) -> dict[str, Any]:
     return {**row(*talk, tools=tools, id=f"id{trick}"), "expected_output": assistant(expected), "group": f"group{trick}"}
 
 
-def decided(trick: str) -> dict[str, Any]:
-    made = call(f"tool{trick}", {f"key{trick}": f"user{trick}", f"extra{trick}": trick})
+def decision_prediction(trick: str) -> dict[str, Any]:
+    actual = call(f"tool{trick}", {f"key{trick}": f"user{trick}", f"extra{trick}": trick})
     broken = call(f"odd{trick}", "{" + trick)
-    more = {"text": f"text{trick}", "thinking": f"thinking{trick}", "finish": f"finish{trick}"}
-    return answer(f"id{trick}", made, broken, **more)
+    more = {"text": f"text{trick}", "thinking": f"thinking{trick}", "finish_reason": f"finish{trick}"}
+    return predicted(f"id{trick}", actual, broken, **more)
 
 
 def long_decision() -> dict[str, Any]:
-    """A case whose words are a megabyte each; not all of them, as each case beside it in the file is read with it."""
+    """Return a case with texts of a megabyte; not in every field, as the cases around it in the file are read with it."""
     case = decision(WORD[:50])
     tool = f"tool{WORD}"
     case["messages"][2] = user(f"user{WORD}")
@@ -80,22 +80,22 @@ def scenario(trick: str) -> dict[str, Any]:
     return {**fields, "expected_function_calls": [{"functionName": f"tool{trick}", "arguments": {f"key{trick}": f"expected{trick}"}}]}
 
 
-def held(trick: str) -> dict[str, Any]:
-    made = call(f"tool{trick}", {f"key{trick}": f"made{trick}"})
-    talk = [user(f"user{trick}"), assistant(made, text=f"assistant{trick}"), result(f"result{trick}")]
+def simulated_prediction(trick: str) -> dict[str, Any]:
+    actual = call(f"tool{trick}", {f"key{trick}": f"made{trick}"})
+    talk = [user(f"user{trick}"), assistant(actual, text=f"assistant{trick}"), result(f"result{trick}")]
     states = {name: {f"table{trick}": {f"row{trick}": {f"column{trick}": f"{name}{trick}"}}} for name in ("expected", "reached")}
-    return answer(f"id{trick}", made, text=f"text{trick}", transcript=talk, ending=f"ending{trick}", states=states)
+    return predicted(f"id{trick}", actual, text=f"text{trick}", transcript=talk, ending=f"ending{trick}", states=states)
 
 
 @pytest.fixture(scope="module")
 def hostile_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The runs `decisions`, `others` and `scenarios`, whose own names, models, datasets, metrics and notes are hostile too."""
+    """Write the runs `decisions`, `others` and `scenarios`; their names, models, datasets, metrics and notes are hostile too."""
     folder = tmp_path_factory.mktemp("hostile")
     data = write_rows(folder / f"data{TRICKS[1].replace('/', '')}.jsonl", *map(decision, TRICKS), long_decision())
-    answers = [*map(decided, TRICKS), {**decided(WORD), "case": "long"}]
+    answers = [*map(decision_prediction, TRICKS), {**decision_prediction(WORD), "case": "long"}]
     runs = [
-        graded(folder, data, answers, "decisions"),
-        graded(
+        grade_run(folder, data, answers, "decisions"),
+        grade_run(
             folder,
             data,
             [*answers[:3], *({"case": one["case"], "error": f"error{TRICKS[n]}"} for n, one in enumerate(answers[3:-1], 3))],
@@ -103,82 +103,90 @@ def hostile_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
     ]
     write_rows(folder / "scenarios.jsonl", *map(scenario, TRICKS), scenario(WORD))
-    write_rows(folder / "held.jsonl", *map(held, TRICKS), held(WORD))
+    write_rows(folder / "simulated.jsonl", *map(simulated_prediction, TRICKS), simulated_prediction(WORD))
     settings = GradingSettings(evaluators=("process", "state", "effort"))
-    talks = grade_predictions(
-        str(folder / "scenarios.jsonl"), [str(folder / "held.jsonl")], settings, out=str(folder / "runs"), name="scenarios"
+    simulated = grade_predictions(
+        str(folder / "scenarios.jsonl"), [str(folder / "simulated.jsonl")], settings, out=str(folder / "runs"), name="scenarios"
     )
-    for number, path in enumerate([*(Path(run.folder.path) for run in runs), Path(talks.folder.path)]):
+    for number, path in enumerate([*(Path(run.folder.path) for run in runs), Path(simulated.folder.path)]):
         info = json.loads((path / "run.json").read_text())
         trick = TRICKS[number]
-        more = {"name": f"label{number}{trick}", "made": f"made{trick}", "metrics": [*info["metrics"], f"odd.{trick}", "__proto__"]}
-        asked = {"label": f"model{trick}", "model": {"model": trick}, "questions": 14, "answers": 14, "stopped": f"stopped{trick}"}
-        (path / "run.json").write_text(json.dumps({**info, **more, **({"asked": asked} if number < 2 else {})}))
+        definitions = {f"odd.{trick}": {"name": trick, "label": f"metric{trick}"}, "__proto__": {"name": "x", "label": "__proto__"}}
+        more = {"name": f"label{number}{trick}", "created": f"made{trick}", "metrics": {**info["metrics"], **definitions}}
+        model_run = {
+            "label": f"model{trick}",
+            "model": {"model": trick},
+            "requests": 14,
+            "predictions": 14,
+            "stop_reason": f"stopped{trick}",
+        }
+        (path / "run.json").write_text(json.dumps({**info, **more, **({"model_run": model_run} if number < 2 else {})}))
         lines = []
         for line in (path / "grades.jsonl").read_text().rstrip("\n").split("\n"):
             grade = json.loads(line)
             name = grade["case"].removeprefix("id")
             note = {"kind": "policy_violation", "sentence": f"note{name}", "argument": name, "message": 2}
             numbers = {**grade.get("metrics", {}), f"odd.{trick}": 0.5, "__proto__": 1.0} if grade.get("metrics") else {}
-            lines.append(json.dumps({**grade, "metrics": numbers, "notes": [*grade.get("notes", ()), note]}))
+            explained = {"reasons": {f"odd.{trick}": f"reason{name}"}, "evaluator_errors": {f"evaluator{name}": f"failed{name}"}}
+            lines.append(json.dumps({**grade, "metrics": numbers, "notes": [*grade.get("notes", ()), note], **explained}))
         (path / "grades.jsonl").write_text("".join(f"{line}\n" for line in lines))
     return folder / "runs"
 
 
 @pytest.fixture(scope="module", params=["report", "viewer"])
 def page(request: pytest.FixtureRequest, browser: Browser, hostile_runs: Path) -> Iterator[Page]:
-    """All three runs: in a report, and in the viewer."""
-    with opening(browser) as opened:
+    """Open all three runs: in a report, and in the viewer."""
+    with open_pages(browser) as opened:
         if request.param == "report":
-            yield opened(reported(*(hostile_runs / name for name in ("decisions", "others", "scenarios"))))
+            yield opened(write_report_of(*(hostile_runs / name for name in ("decisions", "others", "scenarios"))))
         else:
             with viewer_process(hostile_runs) as address:
                 yield opened(address)
 
 
 def go(page: Page, wait: str, **state: str) -> None:
-    """To an address, without loading the page again."""
+    """Go to an address without loading the page again."""
     page.evaluate("(state) => { location.hash = String(new URLSearchParams(state)); }", state)
     page.locator(wait).first.wait_for()
 
 
-def shows(page: Page, selector: str, *texts: str) -> None:
+def check_text(page: Page, selector: str, *texts: str) -> None:
     found = page.locator(selector).first.text_content() or ""
     for text in texts:
         assert text in found, (text, found[:3000])
 
 
-def test_the_list_of_runs(page: Page) -> None:
+def test_list_of_runs_shows_hostile_text(page: Page) -> None:
     go(page, ".runs:visible", nothing="x")
     called = (f"model{TRICKS[0]}", f"model{TRICKS[1]}", f"label2{TRICKS[2]}")  # by the model, where one was asked
-    shows(page, ".runs", *called, "decisions", f"data{TRICKS[1]}", f"made{TRICKS[0]}")
+    check_text(page, ".runs", *called, "decisions", f"data{TRICKS[1]}", f"made{TRICKS[0]}")
 
 
-def test_the_numbers_and_charts_of_a_run(page: Page) -> None:
+def test_overview_shows_hostile_text(page: Page) -> None:
     go(page, ".tile:visible", run="decisions")
     page.locator(".heat").wait_for()
-    shows(page, "#overview", "odd.<script>window hit=1</script>", f"tool{TRICKS[0]}", "⟪")
+    check_text(page, "#overview", f"metric{TRICKS[0]}", f"tool{TRICKS[0]}", "⟪")
     assert page.title().startswith(f"model{TRICKS[0]}")
     assert page.evaluate("Object.keys(Object.prototype).length + Object.keys(Array.prototype).length") == 0
     go(page, ".tile:visible", run="others")
     expect(page.locator("#overview")).to_contain_text(f"error{TRICKS[3]}")
 
 
-# Clicks every mark twice, and tells of those that leave no row or do not come off again. Every click draws the page anew.
+# Clicks every mark twice, and returns those that leave no row or do not toggle off. Every click redraws the page.
 CLICK_ALL = """() => {
   const marks = () => [...document.querySelectorAll("#overview [data-key]")];
   const click = (mark) => mark.dispatchEvent(new MouseEvent("click", { bubbles: true }));
-  const all = document.getElementById("kept").textContent;
+  const all = document.getElementById("row-count").textContent;
   return marks().map((mark, at) => {
     click(mark);
     const rows = document.querySelectorAll(".row").length;
     click(marks()[at]);
-    return rows && document.getElementById("kept").textContent === all ? null : mark.dataset.key;
+    return rows && document.getElementById("row-count").textContent === all ? null : mark.dataset.key;
   });
 }"""
 
 
-def test_every_mark_of_every_chart_filters(page: Page) -> None:
+def test_every_chart_mark_filters_and_toggles_off(page: Page) -> None:
     for run in ("decisions", "scenarios"):
         go(page, ".bar:visible", run=run)
         clicked = page.evaluate(CLICK_ALL)
@@ -187,37 +195,54 @@ def test_every_mark_of_every_chart_filters(page: Page) -> None:
 
 
 @pytest.mark.parametrize("trick", TRICKS, ids=ascii)
-def test_a_case_and_its_conversation(page: Page, trick: str) -> None:
+def test_case_shows_hostile_text_of_every_field(page: Page, trick: str) -> None:
     open_case(page, "decisions", trick)
-    holds(page, ".case-talk", trick, "system", "developer", "user", "assistant", "result", "again", "tool", "key", "said", "name")
-    holds(page, ".case-verdict", trick, "tool", "key", "expected", "user", "extra", "text", "thinking", "finish", "note", "odd", "group")
+    check_fields(
+        page, ".case-conversation", trick, "system", "developer", "user", "assistant", "result", "again", "tool", "key", "said", "name"
+    )
+    check_fields(
+        page,
+        ".case-verdict",
+        trick,
+        "tool",
+        "key",
+        "expected",
+        "user",
+        "extra",
+        "text",
+        "thinking",
+        "finish_reason",
+        "note",
+        "odd",
+        "group",
+    )
 
 
 @pytest.mark.parametrize("trick", TRICKS, ids=ascii)
-def test_a_scenario_and_its_transcript(page: Page, trick: str) -> None:
+def test_scenario_shows_hostile_text_of_every_field(page: Page, trick: str) -> None:
     open_case(page, "scenarios", trick)
-    holds(page, ".case-talk", trick, "user", "assistant", "tool", "key", "made", "result")
+    check_fields(page, ".case-conversation", trick, "user", "assistant", "tool", "key", "made", "result")
     fields = ("description", "scenarioType", "task_completion_condition", "instructions", "ending", "note")
-    holds(page, ".case-verdict", trick, *fields, "table", "row", "column", "reached", "expected", "text")
+    check_fields(page, ".case-verdict", trick, *fields, "table", "row", "column", "reached", "expected", "text")
 
 
 def open_case(page: Page, run: str, trick: str) -> None:
-    """Open it with everything unfolded; its id stands above it."""
+    """Open a case with everything unfolded, and check its title."""
     page.evaluate(
         "(state) => { document.getElementById('case').replaceChildren(); location.hash = String(new URLSearchParams(state)); }",
         {"run": run, "case": f"id{trick}"},
     )
     page.locator("#case-title").wait_for()
     page.evaluate("document.querySelectorAll('.case-verdict details:not([open]) > summary').forEach((one) => one.click())")
-    holds(page, "#case-title", trick, "id")
+    check_fields(page, "#case-title", trick, "id")
 
 
 NAMES = {"\x1b": "ESC", "\x07": "BEL", "\0": "NUL", "\u202e": "RLO", "\u2066": "LRI", "\u200f": "RLM", "\u200b": "ZWSP"}
 NAMES |= {"\u2028": "LS", "\u2029": "PS", "\ufeff": "BOM"}
 
 
-def holds(page: Page, selector: str, trick: str, *fields: str) -> None:
-    """Whether each field is written there: as it is, or as a string of JSON; what cannot be seen by its name."""
+def check_fields(page: Page, selector: str, trick: str, *fields: str) -> None:
+    """Check that each field is shown: as it is, or as a JSON string; invisible characters by their names."""
     found = page.locator(selector).text_content() or ""
     named = "".join(f"⟪{NAMES[letter]}⟫" if letter in NAMES else letter for letter in trick)
     quoted = "".join(f"⟪{NAMES[letter]}⟫" if letter in NAMES and letter >= " " else letter for letter in dump(trick)[1:-1])
@@ -225,26 +250,26 @@ def holds(page: Page, selector: str, trick: str, *fields: str) -> None:
     assert [field for field in fields if not any(f"{field}{way}" in found for way in ways)] == [], found[:5000]
 
 
-def test_the_table_and_its_search(page: Page) -> None:
+def test_table_and_search_show_hostile_text(page: Page) -> None:
     go(page, ".row:visible", run="decisions")
     for trick in PLAIN:
         page.get_by_label("Search ids").fill(f"id{trick}")
         expect(page.locator(".row")).not_to_have_count(0)
-        shows(page, ".row .cell-case", f"id{trick}")
-        shows(page, ".row .cell-called", f"odd{trick}")
-    shows(page, ".chip", PLAIN[-1])
+        check_text(page, ".row .cell-case", f"id{trick}")
+        check_text(page, ".row .cell-called", f"odd{trick}")
+    check_text(page, ".chip", PLAIN[-1])
 
 
-def test_runs_compared(page: Page) -> None:
+def test_comparison_shows_hostile_text(page: Page) -> None:
     go(page, ".forest:visible", run="others", base="decisions")
-    shows(page, "#overview", f"model{TRICKS[0]}", f"model{TRICKS[1]}")
+    check_text(page, "#overview", f"model{TRICKS[0]}", f"model{TRICKS[1]}")
     go(page, "#case-title:visible", run="others", base="decisions", case=f"id{TRICKS[1]}")
-    expect(page.locator(".outcome-word")).to_have_count(2)
+    expect(page.locator(".outcome-label")).to_have_count(2)
 
 
 @pytest.mark.parametrize("trick", PLAIN)
-def test_an_address_that_somebody_else_made(page: Page, trick: str) -> None:
-    keys = ("run", "base", "case", "q", "tool", "sort", "fault", "whose", "also")
+def test_hostile_address_shows_a_notice(page: Page, trick: str) -> None:
+    keys = ("run", "base", "case", "q", "tool", "sort", "fault", "transcript", "also")
     page.evaluate("(state) => { location.hash = state; }", "&".join(f"{key}={trick}" for key in keys))
     expect(page.locator(".notice, .empty").first).to_be_visible()
 
@@ -255,13 +280,13 @@ SLOW_TASKS = """() => {
 }"""
 
 
-def test_a_megabyte_word_is_folded_and_holds_nothing_up(page: Page) -> None:
+def test_megabyte_word_is_folded_and_does_not_block_the_page(page: Page) -> None:
     page.evaluate(SLOW_TASKS)
     for run, sought in (("decisions", "long"), ("scenarios", "idwww")):
         go(page, ".row:visible", run=run, q=sought)
         name = page.locator(".row .cell-case span").first.get_attribute("title") or ""
         go(page, "#case-title:visible", run=run, case=name)
-        shows(page, ".case-talk", "w" * 200)
+        check_text(page, ".case-conversation", "w" * 200)
         assert len(page.locator("#case").text_content() or "") < 500_000
         page.get_by_role("button", name=re.compile("show more of")).first.click()
         for width in (390, 1440):
@@ -270,8 +295,7 @@ def test_a_megabyte_word_is_folded_and_holds_nothing_up(page: Page) -> None:
     assert max(page.evaluate("slow"), default=0) < LONGEST_TASK
 
 
-def test_the_listeners_would_notice(browser: Browser, tmp_path: Path) -> None:
-    """What the tests above rely on: a page that does what it should not is seen to."""
+def test_watcher_notices_a_page_that_misbehaves(browser: Browser, tmp_path: Path) -> None:
     bad = tmp_path / "bad.html"
     bad.write_text(
         "<!doctype html><script>window.hit = 1; alert(1); document.body.innerHTML = '<img src=\"http://127.0.0.1:9/x\">'</script><body>"
@@ -279,13 +303,13 @@ def test_the_listeners_would_notice(browser: Browser, tmp_path: Path) -> None:
     context = browser.new_context()
     context.add_init_script(WATCH)
     other = context.new_page()
-    heard = watched(other, bad.as_uri())
+    violations = watch_page(other, bad.as_uri())
     other.goto(bad.as_uri())
     other.evaluate("new Image().src = 'http://127.0.0.1:9/x'")
     other.evaluate("document.createElement('script'); setTimeout(() => { throw new Error('x') })")
     other.wait_for_timeout(200)
     hits = " ".join(other.evaluate("window.hits"))
     assert all(word in hits for word in ("window.hit", "alert", "createElement: script"))
-    assert any(one.startswith("http://127.0.0.1:9") for one in heard)
-    assert any(one.startswith("error") for one in heard)
+    assert any(one.startswith("http://127.0.0.1:9") for one in violations)
+    assert any(one.startswith("error") for one in violations)
     context.close()

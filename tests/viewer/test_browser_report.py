@@ -1,4 +1,4 @@
-"""The report in a browser, opened from disk: filters, search, order, cases with their evidence, addresses, keys, colours, narrow, paper."""
+"""The report in a browser, opened from disk: filters, search, order, cases, addresses, keys, themes, narrow screens, print."""
 
 import re
 from pathlib import Path
@@ -10,20 +10,20 @@ pytest.importorskip("playwright.sync_api", reason="no playwright: pip install -e
 from playwright.sync_api import Page, expect
 
 from tests.graded_runs import make_run, right, some
-from tests.viewer.conftest import Opener, reported
+from tests.viewer.conftest import Opener, write_report_of
 
 
-def kept(page: Page) -> str:
-    return page.locator("#kept").inner_text()
+def row_count(page: Page) -> str:
+    return page.locator("#row-count").inner_text()
 
 
 def shown(page: Page) -> list[str]:
-    """The cases in the table, from the top."""
+    """Return the cases in the table, from the top."""
     return page.locator(".row .cell-case").all_inner_texts()
 
 
-def mark(page: Page, name: str) -> None:
-    """Click what stands for this in a chart."""
+def click_mark(page: Page, name: str) -> None:
+    """Click the mark of a chart that has this key."""
     page.locator(f'#overview [data-key="{name}"]').click()
 
 
@@ -34,19 +34,19 @@ def base_page(opened_once: Opener, base_report: Path) -> Page:
 
 @pytest.fixture
 def base(base_page: Page) -> Page:
-    """The report of `base` as it opens."""
+    """Open the report of `base` in its first state."""
     base_page.evaluate("location.hash = 'run=base'; document.activeElement.blur(); scrollTo(0, 0)")
-    expect(base_page.locator("#kept")).to_have_text("36 cases")
+    expect(base_page.locator("#row-count")).to_have_text("36 cases")
     return base_page
 
 
-def test_the_answer_comes_first(base: Page) -> None:
+def test_report_opens_with_the_headline_and_the_charts(base: Page) -> None:
     expect(base).to_have_title("base · callmark")
     first = base.locator(".tile").first
     expect(first.locator(".tile-number")).to_have_text(".614")
     expect(first.locator(".tile-interval")).to_have_text(re.compile(r"^\.\d{3}–\.\d{3}$"))
     expect(base.locator("#counts")).to_have_text("36 cases · 12 conversations · 1 error")
-    assert kept(base) == "36 cases"
+    assert row_count(base) == "36 cases"
     for title in ("which tool was called instead", "what went wrong", "scores", "weakest tools", "by position", "time to answer"):
         expect(base.get_by_role("heading", name=title, exact=True)).to_be_visible()
     expect(base.get_by_text("1× HTTP 503")).to_be_visible()
@@ -57,42 +57,44 @@ def test_the_answer_comes_first(base: Page) -> None:
     [
         ("fault=wrong_value", "8 of 36 cases", ["fault wrong value"]),
         ("fault=missing_argument", "3 of 36 cases", ["fault missing argument"]),
-        ("tool=get_order&made=get_user", "4 of 36 cases", ["expected get_order", "called get_user"]),
-        ("tool=cancel_order&made=no call", "3 of 36 cases", ["expected cancel_order", "called no call"]),
-        ("tool=cancel_order&made=unknown tool", "1 of 36 cases", ["expected cancel_order", "called unknown tool"]),
+        ("tool=get_order&actual=get_user", "4 of 36 cases", ["expected get_order", "called get_user"]),
+        ("tool=cancel_order&actual=no call", "3 of 36 cases", ["expected cancel_order", "called no call"]),
+        ("tool=cancel_order&actual=unknown tool", "1 of 36 cases", ["expected cancel_order", "called unknown tool"]),
         ("tool=get_user", "12 of 36 cases", ["expected get_user"]),
         ("score=.5", "11 of 36 cases", ["score .5"]),
         ("score=error", "1 of 36 cases", ["score error"]),
-        ("place=5", "12 of 36 cases", ["message 5"]),
+        ("position=5", "12 of 36 cases", ["message 5"]),
         ("time=2–5 s", "12 of 36 cases", ["time 2–5 s"]),
     ],
 )
-def test_a_click_on_a_chart_filters_the_table_and_a_second_one_takes_it_off(base: Page, name: str, filtered: str, chips: list[str]) -> None:
-    mark(base, name)
-    assert kept(base) == filtered
+def test_chart_click_filters_the_table_and_second_click_removes_the_filter(base: Page, name: str, filtered: str, chips: list[str]) -> None:
+    click_mark(base, name)
+    assert row_count(base) == filtered
     assert len(shown(base)) == int(filtered.split()[0])
-    said = [" ".join(text.replace("×", "").replace("take this filter off", "").split()) for text in base.locator(".chip").all_inner_texts()]
-    assert said == chips
+    labels = [
+        " ".join(text.replace("×", "").replace("take this filter off", "").split()) for text in base.locator(".chip").all_inner_texts()
+    ]
+    assert labels == chips
     expect(base.locator(f'#overview [data-key="{name}"]')).to_have_attribute("aria-pressed", "true")
-    mark(base, name)
-    assert kept(base) == "36 cases"
+    click_mark(base, name)
+    assert row_count(base) == "36 cases"
     expect(base.locator(".chip")).to_have_count(0)
     expect(base.locator(f'#overview [data-key="{name}"]')).to_have_attribute("aria-pressed", "false")
 
 
-def test_filters_add_up_and_each_chip_takes_its_own_off(base: Page) -> None:
-    mark(base, "fault=wrong_value")
+def test_filters_combine_and_each_chip_removes_its_own(base: Page) -> None:
+    click_mark(base, "fault=wrong_value")
     base.get_by_label("Expected tool", exact=True).select_option("get_order")
     base.get_by_label("Search ids").fill("#w2006")
     assert shown(base) == ["s6:1"]
     base.locator(".chip", has_text="search").click()
-    assert kept(base) == "4 of 36 cases"
+    assert row_count(base) == "4 of 36 cases"
     base.locator(".chip", has_text="expected").click()
-    assert kept(base) == "8 of 36 cases"
+    assert row_count(base) == "8 of 36 cases"
     base.get_by_label("Score", exact=True).select_option("right")
     expect(base.get_by_text("No case fits.")).to_be_visible()
     base.get_by_role("button", name="Clear the filters").click()
-    assert kept(base) == "36 cases"
+    assert row_count(base) == "36 cases"
 
 
 @pytest.mark.parametrize(
@@ -106,12 +108,12 @@ def test_filters_add_up_and_each_chip_takes_its_own_off(base: Page) -> None:
         ("nothing has this", []),
     ],
 )
-def test_search_looks_at_ids_calls_faults_and_errors(base: Page, sought: str, found: list[str]) -> None:
+def test_search_covers_ids_calls_faults_and_errors(base: Page, sought: str, found: list[str]) -> None:
     base.get_by_label("Search ids").fill(sought)
     assert shown(base) == found
 
 
-def test_a_column_sorts_up_down_and_not_at_all(base: Page) -> None:
+def test_column_sorts_ascending_descending_and_not_at_all(base: Page) -> None:
     heads = base.locator(".row-head")
     first = shown(base)
     heads.get_by_role("button", name="score").click()
@@ -127,47 +129,47 @@ def test_a_column_sorts_up_down_and_not_at_all(base: Page) -> None:
     assert base.locator(".row .cell-time").first.inner_text() == "50 ms"
 
 
-def test_a_case_opens_with_the_evidence(base: Page) -> None:
+def test_case_shows_differences_fault_and_conversation(base: Page) -> None:
     base.get_by_label("Search ids").fill("s8:5")
     base.locator(".row").click()
     case = base.get_by_role("article", name="Case")
     expect(case.locator("#case-title")).to_have_text("s8:5")
-    expect(case.locator(".outcome-word")).to_have_text("✗ wrong.5")
+    expect(case.locator(".outcome-label")).to_have_text("✗ wrong.5")
     row = case.locator(".arguments tbody tr", has_text="order_id")
     expect(row.locator("mark.right")).to_have_text("1")
     expect(row.locator("mark.wrong")).to_have_text("2")
     expect(row.locator("td").nth(1)).to_have_text('"#W2008"')
     expect(case.locator(".arguments tbody tr", has_text="reason").locator("mark")).to_have_count(0)
     expect(case.locator(".fault")).to_contain_text('order_id: "#W2008", "#W1008" was expected; it was taken from message 0')
-    assert case.locator(".talk > .message .role").all_inner_texts() == ["user\n0", "assistant\n1", "tool\n2", "assistant\n3", "tool\n4"]
+    assert case.locator(".messages > .message .role").all_inner_texts() == ["user\n0", "assistant\n1", "tool\n2", "assistant\n3", "tool\n4"]
     expect(case.locator(".decision")).to_contain_text('expectedcancel_order(order_id="#W1008"')
     case.get_by_text("how it went on in the data, 3 messages").click()
     expect(case.get_by_text("It is cancelled.")).to_be_visible()
 
 
-def test_a_wrong_value_leads_to_the_message_it_was_taken_from(opened: Opener, base_report: Path) -> None:
+def test_wrong_value_links_to_the_message_it_was_taken_from(opened: Opener, base_report: Path) -> None:
     page = opened(f"{base_report.as_uri()}#run=base&case=s8%3A5", height=420)
     message = page.locator('.message[data-message="0"]')
     expect(page.locator(".decision")).to_be_in_viewport()
     expect(message).not_to_be_in_viewport(ratio=1)
     page.get_by_role("button", name="show message 0").click()
     expect(message).to_be_in_viewport(ratio=1)
-    expect(message).to_have_class(re.compile("pointed-at"))
-    expect(message.locator("mark.pointed")).to_have_text("#W2008")
+    expect(message).to_have_class(re.compile("highlighted"))
+    expect(message.locator("mark.highlight")).to_have_text("#W2008")
     expect(message).to_be_focused()
 
 
 @pytest.mark.parametrize(
     "case, sentence", [("s0:3", "stands nowhere in the conversation"), ("s2:5", "Shall I?"), ("s5:3", "HTTP 503"), ("s11:5", "drop_order")]
 )
-def test_other_outcomes_are_told_too(base: Page, case: str, sentence: str) -> None:
+def test_other_outcomes_are_shown(base: Page, case: str, sentence: str) -> None:
     base.evaluate("(name) => { location.hash = `run=base&case=${name}`; }", case)
     expect(base.locator("#case-title")).to_have_text(case)
     expect(base.locator(".case-verdict")).to_contain_text(sentence)
 
 
-def test_an_address_brings_back_what_was_seen(opened: Opener, base: Page) -> None:
-    mark(base, "fault=wrong_value")
+def test_address_restores_the_state(opened: Opener, base: Page) -> None:
+    click_mark(base, "fault=wrong_value")
     base.locator(".row-head").get_by_role("button", name="case").click()
     base.get_by_label("Search ids").fill("get_user")
     base.locator(".row").nth(1).click()
@@ -182,30 +184,30 @@ def test_an_address_brings_back_what_was_seen(opened: Opener, base: Page) -> Non
         assert page.locator('.row[aria-selected="true"] .cell-case').inner_text() == "s4:3"
 
 
-def test_back_and_forward_walk_through_what_was_seen(base: Page) -> None:
-    mark(base, "fault=wrong_value")
-    mark(base, "tool=get_user")
+def test_back_and_forward_restore_earlier_states(base: Page) -> None:
+    click_mark(base, "fault=wrong_value")
+    click_mark(base, "tool=get_user")
     base.locator(".row").first.click()
     expect(base.locator("#case-title")).to_have_text("s0:3")
     base.go_back()
     expect(base.locator("#case")).to_be_hidden()
-    assert kept(base) == "3 of 36 cases"
+    assert row_count(base) == "3 of 36 cases"
     base.go_back()
-    assert kept(base) == "8 of 36 cases"
+    assert row_count(base) == "8 of 36 cases"
     base.go_back()
-    assert kept(base) == "36 cases"
+    assert row_count(base) == "36 cases"
     base.go_forward()
     base.go_forward()
     base.go_forward()
     expect(base.locator("#case-title")).to_have_text("s0:3")
 
 
-def test_an_address_that_makes_no_sense_leads_somewhere(opened: Opener, base_report: Path) -> None:
+def test_invalid_address_shows_what_is_missing(opened: Opener, base_report: Path) -> None:
     page = opened(f"{base_report.as_uri()}#run=base&case=gone&fault=nonsense&sort=%00&nothing=1&trial=x")
     expect(page.get_by_text("This run has no such case.")).to_be_visible()
     page.get_by_role("button", name="Close").click()
     page.get_by_role("button", name="Clear the filters").click()
-    assert kept(page) == "36 cases"
+    assert row_count(page) == "36 cases"
     assert "no run called nothing" in opened(f"{base_report.as_uri()}#run=nothing").locator(".notice").inner_text()
 
 
@@ -214,23 +216,23 @@ def test_two_runs_are_compared(opened: Opener, both_report: Path) -> None:
     expect(page.get_by_label("Baseline", exact=True)).to_have_value("base")
     rows = page.locator(".forest-row")
     expect(rows.first).to_contain_text(".614 → .957+.343 [+.1")
-    expect(rows.first.locator(".reach")).to_have_count(1)
+    expect(rows.first.locator(".interval-line")).to_have_count(1)
     assert page.locator(".part b").all_inner_texts() == ["14", "18", "2", "1"]
-    mark(page, "run=tuned&change=broken")
+    click_mark(page, "run=tuned&change=broken")
     assert shown(page) == ["s3:3", "s7:3"]
     assert page.locator(".row .cell-change").all_inner_texts() == ["✓→✗ broken", "✓→✗ broken"]
     page.get_by_role("group", name="Against the baseline").get_by_role("button", name="fixed").click()
-    assert kept(page) == "18 of 36 cases"
+    assert row_count(page) == "18 of 36 cases"
     page.get_by_role("group", name="Against the baseline").get_by_role("button", name="all").click()
-    mark(page, "run=tuned&change=both wrong")
+    click_mark(page, "run=tuned&change=both wrong")
     page.locator(".row").click()
     case = page.locator("#case")
-    expect(case.locator(".outcome-word")).to_have_text(["✗ wrong.5base", "✗ wrong.5tuned"])
+    expect(case.locator(".outcome-label")).to_have_text(["✗ wrong.5base", "✗ wrong.5tuned"])
     expect(case.locator(".arguments thead")).to_have_text("argumentexpectedbasetuned")
     expect(page.locator("#overview .tile-change").first).to_have_text("+.343")
 
 
-def test_the_runs_of_a_comparison_can_be_changed(opened: Opener, both_report: Path) -> None:
+def test_runs_of_a_comparison_can_be_changed(opened: Opener, both_report: Path) -> None:
     page = opened(both_report)
     page.get_by_label("Baseline", exact=True).select_option("")
     expect(page.locator(".forest")).to_have_count(0)
@@ -247,9 +249,9 @@ def test_the_runs_of_a_comparison_can_be_changed(opened: Opener, both_report: Pa
     assert page.url.endswith("#run=tuned&base=base")
 
 
-def test_a_report_of_runs_that_cannot_be_compared_says_why(opened: Opener, tmp_path: Path) -> None:
+def test_report_says_why_runs_cannot_be_compared(opened: Opener, tmp_path: Path) -> None:
     one, other = make_run(tmp_path / "runs" / "one", some(2, of=4)), make_run(tmp_path / "runs" / "other", [right("else")], digest="two")
-    page = opened(reported(one, other))
+    page = opened(write_report_of(one, other))
     expect(page.locator(".notice", has_text="These runs are not compared")).to_have_text(
         "These runs are not compared: no case is scored in both one and other: 4 cases only in one, 1 case only in other. "
         "Runs are compared on the cases that they share: grade both on the same dataset."
@@ -257,7 +259,7 @@ def test_a_report_of_runs_that_cannot_be_compared_says_why(opened: Opener, tmp_p
     expect(page.locator(".tile-number").first).to_have_text(".500")
 
 
-def test_everything_can_be_done_by_keys(base: Page) -> None:
+def test_page_is_operable_by_keyboard(base: Page) -> None:
     keys = base.keyboard
     keys.press("?")
     expect(base.get_by_role("dialog", name="Keys")).to_be_visible()
@@ -267,7 +269,7 @@ def test_everything_can_be_done_by_keys(base: Page) -> None:
     expect(base.get_by_label("Search ids")).to_be_focused()
     keys.type("wrong value")
     keys.press("Escape")
-    assert kept(base) == "8 of 36 cases"
+    assert row_count(base) == "8 of 36 cases"
     keys.press("j")
     expect(base.locator(".row").first).to_be_focused()
     keys.press("j")
@@ -289,27 +291,27 @@ def test_everything_can_be_done_by_keys(base: Page) -> None:
     expect(base.locator(".row").last).to_be_focused()
 
 
-def test_charts_are_one_stop_each_and_arrows_go_inside(base: Page) -> None:
+def test_each_chart_is_one_tab_stop_with_arrow_keys_inside(base: Page) -> None:
     bars = base.locator(".panel", has_text="what went wrong").locator(".bar")
     bars.first.focus()
     for _ in range(2):
         base.keyboard.press("ArrowDown")
     expect(bars.nth(2)).to_be_focused()
     base.keyboard.press("Enter")
-    assert kept(base) == "3 of 36 cases"
+    assert row_count(base) == "3 of 36 cases"
     expect(bars.nth(2)).to_be_focused()
-    cell = base.locator('.heat [data-key="tool=get_order&made=get_order"]')
+    cell = base.locator('.heat [data-key="tool=get_order&actual=get_order"]')
     cell.focus()
     base.keyboard.press("ArrowRight")
     base.keyboard.press(" ")
-    assert "made=get_user" in base.url
+    assert "actual=get_user" in base.url
     stops = base.evaluate(
         "[...document.querySelectorAll('.heat, .bars, .columns')].map((box) => box.querySelectorAll('[tabindex=\"0\"]').length)"
     )
     assert set(stops) == {1}
 
 
-def test_every_control_is_reached_by_tab(opened: Opener, base_report: Path) -> None:
+def test_every_control_is_reachable_by_tab(opened: Opener, base_report: Path) -> None:
     base = opened(base_report)
     reached = []
     for _ in range(40):
@@ -323,7 +325,7 @@ def test_every_control_is_reached_by_tab(opened: Opener, base_report: Path) -> N
     assert any(name.startswith("row") for name in reached)
 
 
-def test_light_and_dark_differ_and_the_choice_is_kept(opened: Opener, base_report: Path) -> None:
+def test_chosen_theme_is_stored(opened: Opener, base_report: Path) -> None:
     paper = "getComputedStyle(document.documentElement).backgroundColor + getComputedStyle(document.documentElement).color"
     light, dark = opened(base_report), opened(base_report, dark=True)
     seen = light.evaluate(paper)
@@ -338,7 +340,7 @@ def test_light_and_dark_differ_and_the_choice_is_kept(opened: Opener, base_repor
 
 
 @pytest.mark.parametrize("width", [390, 768])
-def test_nothing_is_wider_than_a_narrow_screen(opened: Opener, both_report: Path, desk_report: Path, width: int) -> None:
+def test_page_fits_a_narrow_screen(opened: Opener, both_report: Path, desk_report: Path, width: int) -> None:
     wide = "document.documentElement.scrollWidth"
     page = opened(both_report, width=width)
     assert page.evaluate(wide) <= width
@@ -360,7 +362,7 @@ def test_nothing_is_wider_than_a_narrow_screen(opened: Opener, both_report: Path
     assert desk.evaluate(wide) <= width
 
 
-def test_on_paper_there_are_the_rows_and_no_controls(opened: Opener, base_report: Path) -> None:
+def test_print_has_the_rows_and_no_controls(opened: Opener, base_report: Path) -> None:
     base = opened(base_report)
     base.emulate_media(media="print")
     base.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -373,17 +375,17 @@ def test_on_paper_there_are_the_rows_and_no_controls(opened: Opener, base_report
     assert base.evaluate("getComputedStyle(document.querySelector('.row-scroll')).overflowY") == "visible"
 
 
-def test_conversations_of_scenarios_are_shown(opened: Opener, desk_report: Path) -> None:
+def test_simulated_conversations_are_shown(opened: Opener, desk_report: Path) -> None:
     page = opened(desk_report)
     expect(page.locator("#counts")).to_contain_text("2 cases")
     expect(page.get_by_role("heading", name="by scenario type")).to_be_visible()
     expect(page.get_by_role("heading", name="over 2 trials")).to_be_visible()
     expect(page.get_by_text("which tool was called instead")).to_have_count(0)
-    mark(page, "type=create_ticket")
+    click_mark(page, "type=create_ticket")
     assert [text.split()[-2:] for text in shown(page)] == [["trial", "1"], ["trial", "2"]]
     page.locator(".row").first.click()
     case = page.locator("#case")
-    expect(case.locator(".outcome-word")).to_have_count(2)
+    expect(case.locator(".outcome-label")).to_have_count(2)
     expect(case.locator(".message.user").first).to_be_visible()
     assert case.locator(".message.tool").count() > 0
     verdict = case.locator(".case-verdict")
@@ -393,7 +395,7 @@ def test_conversations_of_scenarios_are_shown(opened: Opener, desk_report: Path)
     verdict.get_by_text("what was changed in the end").first.click()
     expect(verdict.locator("details[open] .arguments").first).to_contain_text("tickets / TKT-1042 / title")
     verdict.get_by_role("button", name=re.compile("show message")).first.click()
-    expect(case.locator(".pointed-at")).to_be_in_viewport()
+    expect(case.locator(".highlighted")).to_be_in_viewport()
     case.get_by_role("group", name="Whose conversation").get_by_role("button", name="trial 2").click()
-    assert "whose=" in page.url
+    assert "transcript=" in page.url
     expect(case.get_by_role("button", name="trial 2")).to_have_attribute("aria-pressed", "true")

@@ -17,7 +17,7 @@ from callmark.runs.run import Run
 from tests.graded_runs import make_run, right, some
 from tests.viewer.conftest import Opener, viewer_process
 from tests.viewer.example_runs import shop
-from tests.viewer.grading_helpers import changed
+from tests.viewer.grading_helpers import edit_manifest
 
 PAPER = "getComputedStyle(document.documentElement).backgroundColor"
 
@@ -29,17 +29,17 @@ def first_page(opened_once: Opener, viewer_address: str) -> Page:
 
 @pytest.fixture
 def viewer(first_page: Page) -> Page:
-    """The list of runs."""
+    """Open the list of runs."""
     first_page.evaluate("location.hash = ''; document.activeElement.blur()")
     expect(first_page.get_by_role("heading", name="Runs")).to_be_visible()
     return first_page
 
 
-def kept(page: Page, said: str) -> None:
-    expect(page.locator("#kept")).to_have_text(said)
+def check_row_count(page: Page, text: str) -> None:
+    expect(page.locator("#row-count")).to_have_text(text)
 
 
-def test_the_token_does_not_stay_in_the_address(viewer: Page, viewer_address: str) -> None:
+def test_token_is_removed_from_the_address(viewer: Page, viewer_address: str) -> None:
     assert "token=" in viewer_address
     assert "token" not in viewer.url
     viewer.reload()
@@ -52,46 +52,46 @@ def test_runs_are_listed_with_their_numbers(viewer: Page) -> None:
     expect(viewer.locator(".run-counts").nth(1)).to_have_text(re.compile("35 .*36 .*1 error"))
 
 
-def test_a_run_opens_is_filtered_searched_and_sorted(viewer: Page) -> None:
+def test_run_can_be_filtered_searched_and_sorted(viewer: Page) -> None:
     viewer.get_by_role("button", name="base").click()
-    kept(viewer, "36 cases")
+    check_row_count(viewer, "36 cases")
     expect(viewer.locator(".tile-number").first).to_have_text(".614")
     viewer.locator('#overview [data-key="fault=wrong_value"]').click()
-    kept(viewer, "8 of 36 cases")
-    viewer.locator('#overview [data-key="tool=get_user&made=get_user"]').click()
-    kept(viewer, "3 of 36 cases")
+    check_row_count(viewer, "8 of 36 cases")
+    viewer.locator('#overview [data-key="tool=get_user&actual=get_user"]').click()
+    check_row_count(viewer, "3 of 36 cases")
     viewer.locator(".chip", has_text="fault").click()
     viewer.get_by_label("Search ids").fill("s1")
-    kept(viewer, "3 of 36 cases")
+    check_row_count(viewer, "3 of 36 cases")
     viewer.locator(".row-head").get_by_role("button", name="case").click()
     viewer.locator(".row-head").get_by_role("button", name="case").click()
     assert viewer.locator(".row .cell-case").all_inner_texts() == ["s11:3", "s10:3", "s1:3"]
 
 
-def test_a_case_opens_and_its_evidence_leads_into_the_conversation(viewer: Page) -> None:
+def test_fault_links_to_the_message_of_its_value(viewer: Page) -> None:
     viewer.get_by_role("button", name="base").click()
     viewer.get_by_label("Search ids").fill("#W2008 cancel")
     viewer.locator(".row").click()
     expect(viewer.locator("#case-title")).to_have_text("s8:5")
     expect(viewer.locator(".arguments mark.wrong")).to_have_text("2")
     viewer.get_by_role("button", name="show message 0").click()
-    expect(viewer.locator(".pointed-at mark.pointed")).to_have_text("#W2008")
+    expect(viewer.locator(".highlighted mark.highlight")).to_have_text("#W2008")
     viewer.go_back()
     expect(viewer.locator("#case")).to_be_hidden()
     viewer.go_forward()
     expect(viewer.locator("#case-title")).to_have_text("s8:5")
 
 
-def test_two_runs_are_picked_and_compared(viewer: Page) -> None:
+def test_two_selected_runs_are_compared(viewer: Page) -> None:
     for name in ("base", "tuned"):
         viewer.get_by_label(f"Compare {name}").check()
     viewer.get_by_role("button", name="Compare 2 runs").click()
     expect(viewer.locator(".forest-row").first).to_contain_text(".614 → .957+.343")
     assert viewer.locator(".part b").all_inner_texts() == ["14", "18", "2", "1"]
     viewer.locator('#overview [data-key="run=tuned&change=broken"]').click()
-    kept(viewer, "2 of 36 cases")
+    check_row_count(viewer, "2 of 36 cases")
     viewer.locator(".row").first.click()
-    expect(viewer.locator(".outcome-word")).to_have_text(["✓ right1base", "✗ wrong.5tuned"])
+    expect(viewer.locator(".outcome-label")).to_have_text(["✓ right1base", "✗ wrong.5tuned"])
     viewer.go_back()
     viewer.go_back()
     viewer.go_back()
@@ -100,7 +100,7 @@ def test_two_runs_are_picked_and_compared(viewer: Page) -> None:
     expect(viewer.get_by_role("button", name="Pick two to compare")).to_be_disabled()
 
 
-def test_why_runs_cannot_be_compared_is_told_and_stays(opened: Opener, tmp_path: Path) -> None:
+def test_notice_says_why_runs_cannot_be_compared(opened: Opener, tmp_path: Path) -> None:
     make_run(tmp_path / "one", some(2, of=4))
     make_run(tmp_path / "other", [right("else")], digest="two")
     with viewer_process(tmp_path) as address:
@@ -110,17 +110,17 @@ def test_why_runs_cannot_be_compared_is_told_and_stays(opened: Opener, tmp_path:
             "These runs are not compared: no case is scored in both one and other: 4 cases only in one, 1 case only in other. "
             "Runs are compared on the cases that they share: grade both on the same dataset."
         )
-        page.wait_for_timeout(2500)  # the list is asked for again every two seconds
+        page.wait_for_timeout(2500)  # the list is polled every two seconds
         expect(notice).to_have_count(1)
         page.get_by_label("Baseline", exact=True).select_option("")
         expect(notice).to_have_count(0)
 
 
-def test_runs_are_called_by_their_models_and_told_apart_by_their_folders(opened: Opener, tmp_path: Path) -> None:
+def test_runs_are_labeled_by_model_and_by_folder_where_labels_repeat(opened: Opener, tmp_path: Path) -> None:
     for name, model in (("a", "small-model"), ("b", "small-model"), ("c", "large-model"), ("d", "")):
         run = Run(make_run(tmp_path / name, some(3, of=4)))
         if model:
-            changed(run, asked={"label": model, "model": {"model": model}})
+            edit_manifest(run, model_run={"label": model, "model": {"model": model}})
     with viewer_process(tmp_path) as address:
         page = opened(address)
         assert page.locator(".run-name").all_inner_texts() == ["d", "large-model", "small-model", "small-model"]
@@ -134,7 +134,7 @@ def test_runs_are_called_by_their_models_and_told_apart_by_their_folders(opened:
         expect(page.locator(".outcome h3")).to_have_text("large-model against small-model · a")
 
 
-def test_an_address_brings_back_what_was_seen_to_who_has_the_token(opened: Opener, viewer: Page, viewer_address: str) -> None:
+def test_copied_address_restores_the_state_with_the_token(opened: Opener, viewer: Page, viewer_address: str) -> None:
     viewer.get_by_role("button", name="base").click()
     viewer.locator('#overview [data-key="fault=no_call"]').click()
     viewer.locator(".row").nth(1).click()
@@ -143,17 +143,17 @@ def test_an_address_brings_back_what_was_seen_to_who_has_the_token(opened: Opene
     other = opened(viewer_address + "#" + copied.partition("#")[2], wait="#case-title")
     assert other.url == copied
     expect(other.locator("#case-title")).to_have_text("s6:5")
-    kept(other, "3 of 36 cases")
+    check_row_count(other, "3 of 36 cases")
 
 
-def test_keys_work_here_too(viewer: Page) -> None:
+def test_keyboard_shortcuts_work_in_the_viewer(viewer: Page) -> None:
     viewer.get_by_role("button", name="tuned").focus()
     viewer.keyboard.press("Enter")
-    kept(viewer, "36 cases")
+    check_row_count(viewer, "36 cases")
     viewer.keyboard.press("/")
     viewer.keyboard.type("nobody")
     viewer.keyboard.press("Escape")
-    kept(viewer, "2 of 36 cases")
+    check_row_count(viewer, "2 of 36 cases")
     viewer.keyboard.press("j")
     viewer.keyboard.press("Enter")
     expect(viewer.locator("#case-title")).to_have_text("s3:3")
@@ -166,7 +166,7 @@ def test_keys_work_here_too(viewer: Page) -> None:
     viewer.keyboard.press("Escape")
 
 
-def test_it_fits_a_narrow_dark_screen(opened: Opener, viewer: Page, viewer_address: str) -> None:
+def test_viewer_fits_a_narrow_dark_screen(opened: Opener, viewer: Page, viewer_address: str) -> None:
     page = opened(f"{viewer_address}#run=tuned&base=base", width=390, dark=True)
     assert page.evaluate(PAPER) != viewer.evaluate(PAPER)
     expect(page.locator(".forest-row").first).to_be_visible()
@@ -176,7 +176,7 @@ def test_it_fits_a_narrow_dark_screen(opened: Opener, viewer: Page, viewer_addre
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_without_the_token_there_is_a_sentence_and_no_data(browser: Browser, viewer_address: str) -> None:
+def test_without_the_token_no_data_is_shown(browser: Browser, viewer_address: str) -> None:
     context = browser.new_context()
     page = context.new_page()
     page.goto(viewer_address.partition("?")[0])
@@ -185,7 +185,7 @@ def test_without_the_token_there_is_a_sentence_and_no_data(browser: Browser, vie
     context.close()
 
 
-def test_runs_come_and_go_and_an_empty_folder_says_what_to_do(opened: Opener, tmp_path: Path) -> None:
+def test_list_follows_the_folder_and_an_empty_one_says_what_to_do(opened: Opener, tmp_path: Path) -> None:
     with viewer_process(tmp_path) as address:
         page = opened(address)
         expect(page.get_by_text("There is no run here yet.")).to_be_visible()
@@ -197,19 +197,19 @@ def test_runs_come_and_go_and_an_empty_folder_says_what_to_do(opened: Opener, tm
 
 
 GATED = '''
-"""Answers as many questions as the file `gate` says, and waits there until it says more."""
+"""Answers as many requests as the file `gate` says, and waits until it says more."""
 
 import re
 import time
 from pathlib import Path
 
-asked = 0
+requests = 0
 
 
 def answer(messages, tools):
-    global asked
-    asked += 1
-    while asked > int(Path("gate").read_text() or 0):
+    global requests
+    requests += 1
+    while requests > int(Path("gate").read_text() or 0):
         time.sleep(0.02)
     number = re.search(r"#W10\\d\\d", messages[0]["content"])
     return {"role": "assistant", "tool_calls": [{"name": "get_order", "arguments": {"order_id": number[0]}}]}
@@ -217,8 +217,8 @@ def answer(messages, tools):
 
 
 @pytest.fixture
-def going(tmp_path: Path) -> Iterator[tuple[Path, "subprocess.Popen[bytes]"]]:
-    """A run in progress in `tmp_path/runs` that stands still after four of its 36 answers."""
+def running(tmp_path: Path) -> Iterator[tuple[Path, "subprocess.Popen[bytes]"]]:
+    """Start a run in `tmp_path/runs` that pauses after four of its 36 predictions."""
     shop(tmp_path / "shop.jsonl")
     (tmp_path / "gated.py").write_text(GATED)
     (tmp_path / "gate").write_text("4")
@@ -232,7 +232,7 @@ def going(tmp_path: Path) -> Iterator[tuple[Path, "subprocess.Popen[bytes]"]]:
         "--model",
         "python:gated:answer",
         "--name",
-        "going",
+        "running",
         "--concurrency",
         "1",
     ]
@@ -243,27 +243,27 @@ def going(tmp_path: Path) -> Iterator[tuple[Path, "subprocess.Popen[bytes]"]]:
             process.kill()
 
 
-def test_a_run_in_progress_grows_under_the_readers_eyes(opened: Opener, going: tuple[Path, "subprocess.Popen[bytes]"]) -> None:
-    gate, process = going
+def test_run_in_progress_is_followed_without_reloading(opened: Opener, running: tuple[Path, "subprocess.Popen[bytes]"]) -> None:
+    gate, process = running
     with viewer_process(gate.parent / "runs") as address:
         page = opened(address)
         expect(page.locator(".run-counts")).to_have_text("4 of 36 answers", timeout=20_000)
         page.locator(".run-name").click()
         expect(page.locator("#counts")).to_contain_text("4 of 36 answers")
-        kept(page, "4 cases")
-        page.evaluate("window.kept = true")
+        check_row_count(page, "4 cases")
+        page.evaluate("window.loadedOnce = true")
         page.locator(".row").nth(1).click()
         expect(page.locator("#case-title")).to_have_text("s0:3")
         gate.write_text("10")
         expect(page.locator("#counts")).to_contain_text("10 of 36 answers")
-        kept(page, "10 cases")
+        check_row_count(page, "10 cases")
         expect(page.locator("#case-title")).to_have_text("s0:3")
         page.keyboard.press("Escape")
         expect(page.locator(".tile-number").first).to_be_visible()
         gate.write_text("100")
-        kept(page, "36 cases")
+        check_row_count(page, "36 cases")
         expect(page.locator("#counts")).to_have_text("36 cases · 12 conversations", timeout=20_000)
         assert process.wait(timeout=20) == 0
         expect(page.locator(".tile-interval").first).to_have_text(".333–.333")
         assert page.locator(".row .cell-case").all_inner_texts()[:4] == ["s0:1", "s0:3", "s0:5", "s1:1"]
-        assert page.evaluate("window.kept") is True  # it was never loaded again
+        assert page.evaluate("window.loadedOnce") is True

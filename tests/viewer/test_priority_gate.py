@@ -1,4 +1,4 @@
-"""What somebody waits for goes first."""
+"""Urgent work runs before background work."""
 
 from threading import Event, Thread
 
@@ -7,27 +7,27 @@ import pytest
 from callmark.viewer.priority_gate import PriorityGate
 
 
-def test_nobody_waits_for_nothing() -> None:
-    PriorityGate().give_way()
+def test_background_work_does_not_wait_without_urgent_work() -> None:
+    PriorityGate().wait_until_idle()
 
 
-def test_what_can_wait_goes_on_when_everything_else_is_done() -> None:
-    precedence, gone_on = PriorityGate(), Event()
+def test_background_work_continues_when_all_urgent_work_is_done() -> None:
+    gate, continued = PriorityGate(), Event()
 
-    def count() -> None:
-        precedence.give_way()
-        gone_on.set()
+    def work() -> None:
+        gate.wait_until_idle()
+        continued.set()
 
-    with precedence:
-        with precedence:
-            Thread(target=count, daemon=True).start()
-            assert not gone_on.wait(0.05)
-        assert not gone_on.wait(0.05)  # one of two is done
-    assert gone_on.wait(5)
+    with gate:
+        with gate:
+            Thread(target=work, daemon=True).start()
+            assert not continued.wait(0.05)
+        assert not continued.wait(0.05)  # one of two is done
+    assert continued.wait(5)
 
 
-def test_what_fails_is_not_waited_for() -> None:
-    precedence = PriorityGate()
-    with pytest.raises(ValueError, match="no"), precedence:
+def test_failed_urgent_work_does_not_block_background_work() -> None:
+    gate = PriorityGate()
+    with pytest.raises(ValueError, match="no"), gate:
         raise ValueError("no")
-    precedence.give_way()
+    gate.wait_until_idle()

@@ -1,4 +1,4 @@
-"""The report: one file, everything in it, nothing that could run but the page itself."""
+"""The report: one self-contained file in which nothing runs but the page itself."""
 
 import json
 import re
@@ -14,13 +14,13 @@ from callmark.errors import BadInput
 from callmark.runs.compare import compare_runs
 from callmark.runs.run import Run
 from callmark.viewer.bounded_heap import BoundedHeap
-from callmark.viewer.bundle import around_data, page_files, script
+from callmark.viewer.bundle import bundle_script, page_around_data, page_files
 from callmark.viewer.report import write_report
 from tests.graded_runs import make_run, some
 from tests.rows import call, user
-from tests.viewer.grading_helpers import answer, case, graded, talks
+from tests.viewer.grading_helpers import case, grade_run, predicted, write_conversations
 
-NASTY = [
+HOSTILE = [
     "</script><script>alert(1)</script>",
     "<!--<script>",
     "<img src=x onerror=alert(1)>",
@@ -70,24 +70,26 @@ def bonn(city: str = "Bonn") -> dict[str, Any]:
     return call("get_weather", {"city": city})
 
 
-def test_everything_of_a_run_is_in_one_file(tmp_path: Path) -> None:
-    run = graded(tmp_path, talks(tmp_path / "talks.jsonl"), [answer(f"t{n}:1", bonn(f"Bonn{n}")) for n in range(3)])
+def test_report_contains_the_whole_run(tmp_path: Path) -> None:
+    run = grade_run(
+        tmp_path, write_conversations(tmp_path / "conversations.jsonl"), [predicted(f"t{n}:1", bonn(f"Bonn{n}")) for n in range(3)]
+    )
     data = report(tmp_path, run).data
     assert [one["name"] for one in data["runs"]] == ["base"]
     assert data["rows"]["base"]["total"] == len(data["rows"]["base"]["id"]) == 9
     assert set(data["cases"]["base"]) == {f"{case}#0" for case in data["rows"]["base"]["id"]}
     assert len(data["conversations"]) == 3  # each once
     found = data["cases"]["base"]["t1:3.1#0"]
-    talk = data["conversations"][found["conversation"]]
-    assert [message["text"] for message in talk[: found["upto"]] + found["tail"]] == [
+    messages = data["conversations"][found["conversation"]]
+    assert [message["text"] for message in messages[: found["prompt_length"]] + found["prompt_tail"]] == [
         "How is Bonn1, and then Ulm?", "", "sunny", "And Ulm.", "rain",
     ]  # fmt: skip
     assert found["error"] == "no prediction"
-    assert data["left_out"] == {"conversations": 0, "of": 3, "cases": 0, "of_cases": 9}
+    assert data["left_out"] == {"conversations": 0, "all_conversations": 3, "cases": 0, "all_cases": 9}
     assert (data["comparison"], data["comparison_problem"]) == (None, "")
 
 
-def test_nothing_but_the_page_itself_may_run(tmp_path: Path) -> None:
+def test_policy_allows_only_the_page_itself(tmp_path: Path) -> None:
     page = report(tmp_path, Run(make_run(tmp_path / "a", some(2, of=4))))
     scripts = {found.get("type") or found["tag"]: text for found, text in page.inside}
     assert set(scripts) == {"module", "style", "application/json"}
@@ -99,34 +101,36 @@ def test_nothing_but_the_page_itself_may_run(tmp_path: Path) -> None:
     assert [address for address in page.addresses if not address.startswith(("#", "data:"))] == []
 
 
-@pytest.mark.parametrize("nasty", NASTY)
-def test_data_stays_data(tmp_path: Path, nasty: str) -> None:
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_hostile_data_stays_data(tmp_path: Path, hostile: str) -> None:
     cases = [
-        case(nasty, [call("get_weather", {"city": nasty})], messages=[user(nasty)]),
+        case(hostile, [call("get_weather", {"city": hostile})], messages=[user(hostile)]),
         case("error", [bonn()]),
-        case("b", [call("get_weather", {nasty: 10**17})]),
+        case("b", [call("get_weather", {hostile: 10**17})]),
     ]
     answers = [
-        answer(nasty, call(nasty, {nasty: nasty}), text=nasty, thinking=nasty, finish=nasty),
-        {"case": "error", "error": nasty},
-        answer("b", call("get_weather", '{"' + nasty)),
+        predicted(hostile, call(hostile, {hostile: hostile}), text=hostile, thinking=hostile, finish_reason=hostile),
+        {"case": "error", "error": hostile},
+        predicted("b", call("get_weather", '{"' + hostile)),
     ]
-    run = graded(tmp_path, cases, answers)
+    run = grade_run(tmp_path, cases, answers)
     plain = report(tmp_path, Run(make_run(tmp_path / "plain", some(1, of=2))))
     page = report(tmp_path, run)
     assert page.tags == plain.tags
     data = page.data
-    found = data["cases"]["base"][f"{nasty}#0"]
-    assert (found["text"], found["made"][0]["name"], found["made"][0]["arguments"]) == (nasty, nasty, {nasty: nasty})
-    assert data["conversations"][found["conversation"]][0]["text"] == nasty
-    assert data["cases"]["base"]["error#0"]["error"] == nasty.strip()
-    assert data["cases"]["base"]["b#0"]["expected"][0]["arguments"] == {nasty: str(10**17)}
+    found = data["cases"]["base"][f"{hostile}#0"]
+    assert (found["text"], found["actual"][0]["name"], found["actual"][0]["arguments"]) == (hostile, hostile, {hostile: hostile})
+    assert data["conversations"][found["conversation"]][0]["text"] == hostile
+    assert data["cases"]["base"]["error#0"]["error"] == hostile.strip()
+    assert data["cases"]["base"]["b#0"]["expected"][0]["arguments"] == {hostile: str(10**17)}
 
 
-def test_lone_surrogates_and_megabyte_words_are_shown_as_far_as_they_can_be(tmp_path: Path) -> None:
+def test_lone_surrogates_are_escaped_and_long_texts_cut(tmp_path: Path) -> None:
     word = "w" * 1_000_000
     cases = [case("a\ud800", [bonn()], messages=[user("\ud800")]), case(word, [bonn(word)], messages=[user(word)])]
-    run = graded(tmp_path, cases, [answer("a\ud800", bonn("\ud800"), text="x\udfff"), answer(word, call(word, {word: word}), text=word)])
+    run = grade_run(
+        tmp_path, cases, [predicted("a\ud800", bonn("\ud800"), text="x\udfff"), predicted(word, call(word, {word: word}), text=word)]
+    )
     page = report(tmp_path, run)
     rows = page.data["rows"]["base"]
     assert len(json.dumps(rows)) < 10_000
@@ -136,58 +140,58 @@ def test_lone_surrogates_and_megabyte_words_are_shown_as_far_as_they_can_be(tmp_
     assert len(page.data["conversations"][other["conversation"]][0]["text"]) < 201_000
 
 
-def test_the_worst_are_kept_and_the_table_has_every_case(tmp_path: Path) -> None:
+def test_lowest_scores_are_included_and_the_table_has_every_case(tmp_path: Path) -> None:
     cases = [case(f"c{n}", [bonn()], messages=[user(f"{n} " * 2000)]) for n in range(20)]
-    run = graded(tmp_path, cases, [answer(f"c{n}", *([bonn()] if n % 5 else [])) for n in range(20)])
-    data = report(tmp_path, run, most=18_000).data
-    kept = {name for name, one in data["cases"]["base"].items() if one["conversation"] is not None}
-    assert {"c0#0", "c5#0", "c10#0"} <= kept <= {"c0#0", "c5#0", "c10#0", "c15#0"}
-    assert data["left_out"]["of"] == data["left_out"]["of_cases"] == 20
+    run = grade_run(tmp_path, cases, [predicted(f"c{n}", *([bonn()] if n % 5 else [])) for n in range(20)])
+    data = report(tmp_path, run, max_bytes=18_000).data
+    included = {name for name, one in data["cases"]["base"].items() if one["conversation"] is not None}
+    assert {"c0#0", "c5#0", "c10#0"} <= included <= {"c0#0", "c5#0", "c10#0", "c15#0"}
+    assert data["left_out"]["all_conversations"] == data["left_out"]["all_cases"] == 20
     assert data["left_out"]["conversations"] == 20 - len(data["conversations"])
     assert data["left_out"]["cases"] == 20 - len(data["cases"]["base"])
     assert len(data["rows"]["base"]["id"]) == 20
 
 
-def test_a_run_without_its_dataset_is_shown_without_conversations(tmp_path: Path) -> None:
-    run = graded(tmp_path, [case("a", [bonn()])], [answer("a", bonn("Ulm"))])
+def test_run_without_its_dataset_has_no_conversations(tmp_path: Path) -> None:
+    run = grade_run(tmp_path, [case("a", [bonn()])], [predicted("a", bonn("Ulm"))])
     (tmp_path / "base-cases.jsonl").unlink()
     data = report(tmp_path, run).data
     assert "gone" in data["runs"][0]["problem"]
     assert data["conversations"] == {}
-    assert data["cases"]["base"]["a#0"]["made"][0]["code"] == 'get_weather(city="Ulm")'
+    assert data["cases"]["base"]["a#0"]["actual"][0]["code"] == 'get_weather(city="Ulm")'
     assert data["cases"]["base"]["a#0"]["conversation"] is None
 
 
 def test_runs_of_one_dataset_share_its_conversations_and_are_compared(tmp_path: Path) -> None:
-    file = talks(tmp_path / "talks.jsonl")
-    base = graded(tmp_path, file, [answer("t0:1", bonn("Ulm")), answer("t1:1", bonn("Bonn1"))])
-    tuned = graded(tmp_path, file, [answer("t0:1", bonn("Bonn0")), answer("t1:1", bonn("Bonn1"))], "tuned")
+    file = write_conversations(tmp_path / "conversations.jsonl")
+    base = grade_run(tmp_path, file, [predicted("t0:1", bonn("Ulm")), predicted("t1:1", bonn("Bonn1"))])
+    tuned = grade_run(tmp_path, file, [predicted("t0:1", bonn("Bonn0")), predicted("t1:1", bonn("Bonn1"))], "tuned")
     data = report(tmp_path, base, tuned).data
     assert len(data["conversations"]) == 3
     (against,) = compare_runs([base, tuned])
     change = against.comparison.metrics["call.score"]
-    assert data["comparison"]["metrics"][0]["of"] == [
+    assert data["comparison"]["metrics"][0]["changes"] == [
         {
             "run": "tuned",
             **{name: getattr(change, name) for name in ("before", "after", "difference", "low", "high", "p")},
-            "within_noise": change.noise,
+            "within_noise": change.within_noise,
         }
     ]
     assert (data["comparison"]["fixed"], data["comparison"]["broken"]) == ({"tuned": 1}, {"tuned": 0})
 
 
-def test_a_run_of_an_earlier_version_of_the_dataset_has_no_conversations(tmp_path: Path) -> None:
-    file = talks(tmp_path / "talks.jsonl")
-    old = graded(tmp_path, file, [answer("t0:1", bonn("Ulm"))])
+def test_run_of_a_changed_dataset_has_no_conversations(tmp_path: Path) -> None:
+    file = write_conversations(tmp_path / "conversations.jsonl")
+    old = grade_run(tmp_path, file, [predicted("t0:1", bonn("Ulm"))])
     file.write_text(file.read_text().replace("sunny", "windy"))
-    new = graded(tmp_path, file, [answer("t0:1", bonn("Ulm"))], "new")
+    new = grade_run(tmp_path, file, [predicted("t0:1", bonn("Ulm"))], "new")
     data = report(tmp_path, old, new).data
     assert [bool(run["problem"]) for run in data["runs"]] == [True, False]
     assert data["cases"]["base"]["t0:1#0"]["conversation"] is None
     assert data["cases"]["new"]["t0:1#0"]["conversation"] in data["conversations"]
 
 
-def test_runs_with_nothing_in_common_say_so(tmp_path: Path) -> None:
+def test_report_of_runs_without_common_cases_says_why(tmp_path: Path) -> None:
     one = Run(make_run(tmp_path / "one", some(2, of=4)))
     other = Run(make_run(tmp_path / "x" / "one", [], digest="two"))
     data = report(tmp_path, one, other).data
@@ -204,28 +208,28 @@ def test_trials_of_a_scenario_have_their_own_conversations(tmp_path: Path) -> No
         "task_completion_condition": "It was told.",
         "expected_function_calls": [{"name": "get_weather", "arguments": {"city": "Bonn"}}],
     }
-    said = [user("Bonn?"), {"role": "assistant", "content": "", "tool_calls": [bonn()]}]
-    run = graded(tmp_path, [scenario], [answer("s", bonn(), trial=trial, transcript=said[: 2 - trial]) for trial in (0, 1)])
+    transcript = [user("Bonn?"), {"role": "assistant", "content": "", "tool_calls": [bonn()]}]
+    run = grade_run(tmp_path, [scenario], [predicted("s", bonn(), trial=trial, transcript=transcript[: 2 - trial]) for trial in (0, 1)])
     data = report(tmp_path, run).data
-    assert data["runs"][0]["what"] == "scenarios"
+    assert data["runs"][0]["case_kind"] == "scenarios"
     assert data["rows"]["base"]["trial"] == [0, 1]
-    talks_of = [data["conversations"][data["cases"]["base"][f"s#{trial}"]["conversation"]] for trial in (0, 1)]
-    assert [len(talk) for talk in talks_of] == [2, 1]
+    transcripts = [data["conversations"][data["cases"]["base"][f"s#{trial}"]["conversation"]] for trial in (0, 1)]
+    assert [len(messages) for messages in transcripts] == [2, 1]
     found = data["cases"]["base"]["s#0"]
-    assert (found["upto"], found["instructions"], found["completion"]) == (None, "Ask for the weather.", "It was told.")
-    assert data["runs"][0]["names"]["types"] == ["weather"]
-    assert [one["k"] for one in data["runs"][0]["passes"]] == [1, 2]
+    assert (found["prompt_length"], found["instructions"], found["completion"]) == (None, "Ask for the weather.", "It was told.")
+    assert data["runs"][0]["names"]["scenario_types"] == ["weather"]
+    assert [one["k"] for one in data["runs"][0]["pass_at_k"]] == [1, 2]
 
 
 @pytest.mark.parametrize("runs, said", [(0, "no run was given"), (2, "given twice")])
-def test_what_makes_no_report_is_refused(tmp_path: Path, runs: int, said: str) -> None:
+def test_no_run_and_the_same_run_twice_are_refused(tmp_path: Path, runs: int, said: str) -> None:
     run = Run(make_run(tmp_path / "a", some(1, of=2)))
     with pytest.raises(BadInput, match=said):
         write_report([run] * runs, str(tmp_path / "r.html"))
     assert not (tmp_path / "r.html").exists()
 
 
-def test_a_grade_that_cannot_be_read_leaves_no_half_report(tmp_path: Path) -> None:
+def test_unreadable_grade_leaves_no_partial_report(tmp_path: Path) -> None:
     run = Run(make_run(tmp_path / "a", some(1, of=2)))
     with (tmp_path / "a" / "grades.jsonl").open("a") as grades:
         grades.write("{broken\n")
@@ -234,14 +238,14 @@ def test_a_grade_that_cannot_be_read_leaves_no_half_report(tmp_path: Path) -> No
     assert [file.name for file in tmp_path.iterdir()] == ["a"]
 
 
-def test_only_what_is_worse_takes_a_place() -> None:
-    kept = BoundedHeap(30)
+def test_heap_keeps_the_lowest_scores() -> None:
+    heap = BoundedHeap(30)
     for key, score in [("a", 1.0), ("b", 0.5), ("c", 1.0), ("d", 0.5), ("e", 0.0), ("f", 0.5)]:
-        assert kept.wants(score) is (key != "f")
-        kept.add(key, score, b"0123456789")
-    assert set(kept.pieces) == {"b", "d", "e"}
-    kept.add("too large", 0.0, b"0" * 31)
-    assert (kept.seen, kept.left_out) == (7, 4)
+        assert heap.accepts(score) is (key != "f")
+        heap.add(key, score, b"0123456789")
+    assert set(heap.items) == {"b", "d", "e"}
+    heap.add("too large", 0.0, b"0" * 31)
+    assert (heap.offered, heap.dropped) == (7, 4)
 
 
 PARTS = {
@@ -254,8 +258,8 @@ PARTS = {
 }
 
 
-def test_modules_come_after_those_that_they_need() -> None:
-    assert " ".join(script(PARTS).split()) == "const c = () => 1; function b() { c(); } b();"
+def test_modules_follow_those_they_import() -> None:
+    assert " ".join(bundle_script(PARTS).split()) == "const c = () => 1; function b() { c(); } b();"
 
 
 @pytest.mark.parametrize(
@@ -269,9 +273,9 @@ def test_modules_come_after_those_that_they_need() -> None:
         ("index.html", '<meta charset="utf-8">', "in it once"),
     ],
 )
-def test_a_page_that_cannot_be_one_file_is_refused(part: str, text: str, said: str) -> None:
+def test_page_that_cannot_be_bundled_is_refused(part: str, text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        around_data({**PARTS, part: text})
+        page_around_data({**PARTS, part: text})
 
 
 def test_top_level_names_of_the_page_are_unique() -> None:

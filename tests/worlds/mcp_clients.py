@@ -1,4 +1,4 @@
-"""A demo's server as its clients meet it: a process, over HTTP or over stdio."""
+"""Clients of a world's MCP server: a process over HTTP or stdio."""
 
 import subprocess
 import sys
@@ -8,8 +8,8 @@ from typing import Any
 
 
 @contextmanager
-def serving_http(command: Sequence[str]) -> Iterator[str]:
-    """The server over HTTP, on a port of its own; comes with its address."""
+def serve_http(command: Sequence[str]) -> Iterator[str]:
+    """Run the server over HTTP on a free port; yield its address."""
     with subprocess.Popen([*command, "--http", "0"], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:
@@ -19,8 +19,8 @@ def serving_http(command: Sequence[str]) -> Iterator[str]:
             server.wait(10)
 
 
-def over_stdio(command: Sequence[str]) -> Any:
-    """What the SDK's client speaks to the server through."""
+def connect_stdio(command: Sequence[str]) -> Any:
+    """Return the SDK's stdio transport to the server."""
     from mcp import StdioServerParameters, stdio_client
 
     # the SDK keeps the standard error of when it was imported, which may be that of a test that has ended

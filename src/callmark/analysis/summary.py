@@ -233,7 +233,7 @@ class Tally:
         )
 
     def _estimate(self, name: str, clusters: Mapping[Cluster, int], *, interval: bool) -> Estimate:
-        """Return the mean of a metric over the grades that have it; the grades of a conversation are one cluster, whatever else they have."""
+        """Return the mean of a metric over the grades that have it; the grades of a conversation are one cluster."""
         sums_and_counts: Counter[tuple[float, int]] = Counter()
         for cluster, times in clusters.items():
             having = [(sums[names.index(name)], int(sums[-1])) for names, sums in cluster if name in names]

@@ -18,12 +18,12 @@ from callmark.data import filter as filter_rules
 from callmark.data import split as splitting
 from callmark.data import stats as statistics
 from callmark.data.expand import Parallel
-from callmark.data.filter import Kept
+from callmark.data.filter import FilterCounts
 from callmark.data.lint import Linter, LintReport
 from callmark.data.split import Split
 from callmark.data.stats import Stats
 from callmark.errors import BadInput, BrokenRow
-from callmark.formats import BadRow, Dataset, Output, load, openai
+from callmark.formats import BadRow, Dataset, Output, load, openai, scenarios
 from callmark.formats import write as write_rows
 from callmark.formats.conversion import Conversion
 from callmark.formats.detect import find_format
@@ -40,7 +40,7 @@ class FilterResult(Struct, frozen=True):
     """The rows that every rule keeps (none where they went to a file), and how many rows each rule keeps."""
 
     kept: list[Conversation]
-    counts: Kept
+    counts: FilterCounts
 
 
 class ConversionResult(Struct, frozen=True):
@@ -57,7 +57,7 @@ class ConversionResult(Struct, frozen=True):
 
 def open_dataset(source: DatasetSource) -> Dataset:
     """Return the dataset at a path, a dataset as it is, or the rows of a list as a dataset."""
-    return load(source) if isinstance(source, str | PathLike) else source  # type: ignore
+    return load(source)
 
 
 def write(rows: DatasetSource, path: str | PathLike[str], *, to: str = "openai", wrap: Literal["item"] | None = None) -> int:
@@ -65,7 +65,7 @@ def write(rows: DatasetSource, path: str | PathLike[str], *, to: str = "openai",
 
     `wrap="item"` nests each record under `item`. No rows give an empty file.
     """
-    return write_rows(open_dataset(rows), path, format_name=to, wrap=wrap)
+    return write_rows(load(rows) if isinstance(rows, str | PathLike) else rows, path, format_name=to, wrap=wrap)
 
 
 def stats(dataset: DatasetSource) -> Stats:
@@ -123,12 +123,12 @@ def filter(  # noqa: A001 - the public name
     if not rules:
         raise BadInput("no rule was given, so every row would be kept", "callmark filter --help lists the rules.")
     kept: list[Conversation] = []
-    counts = Kept(0, {}, 0)
+    counts = FilterCounts(0, {}, 0)
     with ExitStack() as stack:
         rejected = rejects if isinstance(rejects, RejectsFile) else stack.enter_context(RejectsFile(rejects))
         rows = stack.enter_context(open_dataset(dataset))
         output = stack.enter_context(Output(fspath(out))) if out is not None else None
-        for row, failed, counts in filter_rules.judge(rows, rules):  # noqa: B007 - the last counts are returned
+        for row, failed, counts in filter_rules.apply_rules(rows, rules):  # noqa: B007 - the last counts are returned
             if failed:
                 rejected.add_row(row, failed)
             elif output is not None:
@@ -144,19 +144,18 @@ def split(dataset: DatasetSource, *, valid: float = 0.2, seed: int = 7, out: str
     With `out`, a folder, rows are written unchanged to `train.jsonl` and `valid.jsonl` there; a pipe cannot be split into files.
     """
     rows = open_dataset(dataset)
-    if out is None:
-        return splitting.split(rows, valid=valid, seed=seed)
-    path = rows.path
-    refuse_pipe(path)
+    if out is not None and rows.path:
+        refuse_pipe(rows.path)
     with rows:
         parts = splitting.split(rows, valid=valid, seed=seed)
-    in_train, in_valid = ({parts.numbers[index] for index in side} for side in (parts.train, parts.valid))
-    with Output(os.path.join(out, TRAIN)) as train_rows, Output(os.path.join(out, VALID)) as valid_rows:
-        for number, line in Rows(path):
-            if number in in_valid:
-                valid_rows.line(line.rstrip())
-            elif number in in_train:
-                train_rows.line(line.rstrip())
+    if out is not None:
+        in_train, in_valid = {*parts.train}, {*parts.valid}
+        with Output(os.path.join(out, TRAIN)) as train_rows, Output(os.path.join(out, VALID)) as valid_rows:
+            for index, line in _unchanged_lines(rows, parts):
+                if index in in_valid:
+                    valid_rows.line(line)
+                elif index in in_train:
+                    train_rows.line(line)
     return parts
 
 
@@ -220,8 +219,21 @@ def check_target_format(name: str) -> Format:
 
 
 def unchanged_line(row: Conversation) -> bytes:
-    """Return a row as it was read, or in OpenAI's format where it was made in memory."""
-    return row.original.row.rstrip() or openai.write(row)
+    """Return a row as it was read; one that was made in memory is written as a scenario, or in OpenAI's format."""
+    if line := row.original.row.rstrip():
+        return line
+    return scenarios.write(row) if isinstance(row, Case) and row.is_scenario else openai.write(row)
+
+
+def _unchanged_lines(dataset: Dataset, parts: Split) -> Iterator[tuple[int, bytes]]:
+    """Yield the index of each row that was split, and the row as it was read."""
+    if not dataset.path:
+        yield from enumerate(map(unchanged_line, dataset))
+        return
+    indexes = {number: index for index, number in enumerate(parts.numbers)}
+    for number, line in Rows(dataset.path):
+        if number in indexes:
+            yield indexes[number], line.rstrip()
 
 
 def _each(sources: DatasetSource | Sequence[DatasetSource]) -> Sequence[DatasetSource]:

@@ -10,7 +10,7 @@ from callmark.api.datasets import DatasetSource, open_dataset
 from callmark.api.models import choose_models
 from callmark.api.runs import RunSource, open_run, refuse_run_file
 from callmark.config import read_config
-from callmark.data.expand import cases_of
+from callmark.data.expand import as_cases
 from callmark.errors import BadInput
 from callmark.formats import write_lines
 from callmark.grading.standalone import export_source
@@ -71,7 +71,7 @@ def export_batch(
             f"{spec.shown} is sent no requests, so there is none to write down", "openai:NAME, azure:DEPLOYMENT or vllm:NAME is."
         )
     check_params(chosen.params)
-    requests = batch_lines(islice(cases_of(open_dataset(cases)), limit), spec.name, chosen, path=path)
+    requests = batch_lines(islice(as_cases(open_dataset(cases)), limit), spec.name, chosen, path=path)
     return write_lines(fspath(out), requests)
 
 

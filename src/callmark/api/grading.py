@@ -88,19 +88,20 @@ def _grade_cases(
     warn: Callable[[str], None] | None = None,
 ) -> Run:
     settings = grading_settings(read_grading_settings(config), evaluators, policy)
-    if is_run_folder(cases, predictions):
+    if isinstance(cases, Run) or is_run_folder(cases, predictions):
+        assert isinstance(cases, str | PathLike)
         refuse_with_run(cases, {"predictions": predictions or None, "parse": parse, "out": out, "name": name})
         return _regrade(RunFolder(fspath(cases)), settings, options or GradeOptions(), warn)
     with ExitStack() as stack:
         files = _prediction_files(predictions, stack)
         return grade_predictions(
-            select_cases(cases),  # type: ignore[arg-type]
+            select_cases(cases),
             files,
             settings,
             parse=parse,
             out=fspath(out or OUT),
             name=name,
-            options=with_bad_rows(options, cases),  # type: ignore[arg-type]
+            options=with_bad_rows(options, cases),
         )
 
 

@@ -23,12 +23,13 @@ from callmark.models.keys import Keys
 from callmark.models.model import ModelSettings
 from callmark.reporting.safety import one_line
 from callmark.runs.cache import Cache
+from callmark.runs.event_loop import run_sync
 from callmark.runs.grade import GradeOptions
 from callmark.runs.manifest import SimulationSettings, resume_command
 from callmark.runs.run import Run
 from callmark.runs.run_model import open_run_model
-from callmark.runs.run_models import run_sync
 from callmark.runs.runner import ProgressListener, Runner
+from callmark.runs.selection import CaseSelection
 from callmark.runs.worker import Budget
 from callmark.simulation.simulate import MAX_STEPS, prepare_simulation, simulation_grading
 from callmark.simulation.simulator import MAX_TURNS
@@ -100,10 +101,10 @@ def _prepare_run(
     selection = select_cases(cases, limit=limit, trials=trials)
     chosen = choose_models(models, configured.models, settings)
     folder = fspath(out) if out is not None else None
-    if isinstance(cases, str | PathLike | Run) and os.path.isdir(cases):
-        resumed = read_resumed_run(fspath(cases), selection, chosen, resume=resume, moved=bool(out or name), trials=trials)
+    if path := _run_folder(selection):
+        resumed = read_resumed_run(path, selection, chosen, resume=resume, moved=bool(out or name), trials=trials)
         if resumed.simulation:
-            raise BadInput(f"{fspath(cases)} has simulated conversations", f"callmark simulate {fspath(cases)} --resume goes on with it.")
+            raise BadInput(f"{path} has simulated conversations", f"callmark simulate {path} --resume goes on with it.")
         selection, folder, name = resumed.cases, resumed.out, resumed.name
         chosen = [(resumed.model[0], override(resumed.model[1], settings))]
     if not chosen:
@@ -165,8 +166,7 @@ async def _prepare_simulation(
     specs = (tools,) if isinstance(tools, str) else tuple(tools)
     folder = fspath(out) if out is not None else None
     before: SimulationSettings | None = None
-    if isinstance(scenarios, str | PathLike | Run) and os.path.isdir(scenarios):
-        path = fspath(scenarios)
+    if path := _run_folder(selection):
         given = {"agent": chosen, "user": user, "judge": judge, "tools": specs, "system": system}
         chosen = chosen or recorded_agent(path, [part for part, value in given.items() if value])
         resumed = read_resumed_run(path, selection, chosen, resume=resume, moved=bool(out or name), trials=trials)
@@ -204,6 +204,11 @@ async def _prepare_simulation(
         options=with_bad_rows(options, scenarios),
     )
     return PreparedRuns(runner, lambda: opened_cache, Budget(max_cost, max_tokens_total), progress, warn)
+
+
+def _run_folder(selection: CaseSelection) -> str:
+    """Return the folder that was given instead of a file of cases, which is that of a run; empty for a file."""
+    return selection.path if os.path.isdir(selection.path) else ""
 
 
 def _participant(model: str | ModelSettings | None, configured: Mapping[str, ModelSettings]) -> ModelSettings | None:

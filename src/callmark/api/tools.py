@@ -5,7 +5,7 @@ from pathlib import Path
 from callmark.api.datasets import DatasetSource, open_dataset
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
-from callmark.runs.run_models import run_sync
+from callmark.runs.event_loop import run_sync
 from callmark.simulation.openapi import is_openapi, read_openapi
 from callmark.simulation.toolboxes import find_provider, open_tools
 from callmark.types import Tool

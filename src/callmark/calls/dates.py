@@ -1,6 +1,6 @@
 """Dates as people and machines write them: ISO 8601, `10 May 2025`, `May 10, 2025`.
 
-`written_date` reads a whole text, `dates_in` finds every date in a longer one. Days that do not exist are no dates.
+`parse_date` reads a whole text, `find_dates` finds every date in a longer one. Days that do not exist are no dates.
 """
 
 import re
@@ -16,7 +16,7 @@ _DAY_FIRST = re.compile(rf"(?<![0-9a-z]){_DAY}\s+(?:of\s+)?{_MONTH},?\s+([0-9]{{
 _MONTH_FIRST = re.compile(rf"(?<![0-9a-z]){_MONTH}\s+{_DAY},?\s+([0-9]{{4}})(?![0-9a-z])", re.IGNORECASE | re.ASCII)
 
 
-def written_date(text: str) -> date | datetime | None:
+def parse_date(text: str) -> date | datetime | None:
     """The date (a `datetime` where a time is given) that the whole text writes; None when it writes none."""
     text = text.strip()
     if not 8 <= len(text) <= 40:
@@ -24,7 +24,7 @@ def written_date(text: str) -> date | datetime | None:
     return next((written for written, start, end in _found(text) if (start, end) == (0, len(text))), None)
 
 
-def dates_in(text: str) -> list[date | datetime]:
+def find_dates(text: str) -> list[date | datetime]:
     """Every date that stands in a text."""
     return [written for written, _, _ in _found(text)]
 

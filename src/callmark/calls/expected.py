@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from callmark.calls.matchers import HOLDERS, check, is_matcher
+from callmark.calls.matchers import CONTAINER_TYPES, check_matchers, is_matcher
 from callmark.calls.shapes import CALL_LEVELS, named_call, read_call, read_call_text
 from callmark.calls.strict import DEEPEST, NotStrict, parse
 from callmark.errors import BadInput
@@ -37,7 +37,7 @@ _decode_usual = msgspec.json.Decoder(_UsualCall).decode
 _decode_answer = msgspec.json.Decoder(_UsualAnswer).decode
 
 
-def read_expected(value: Any) -> Call:
+def read_expected_call(value: Any) -> Call:
     """One expected call, in any shape."""
     call = read_call(value)
     if value.__class__ is dict and "functionName" in value and not call.malformed:
@@ -48,14 +48,14 @@ def read_expected(value: Any) -> Call:
 def _checked(call: Call) -> Call:
     try:
         for key, item in call.arguments.items():
-            if item.__class__ in HOLDERS:
-                check(item, key)
+            if item.__class__ in CONTAINER_TYPES:
+                check_matchers(item, key)
     except BadInput as error:
         raise BadInput(f"{call.name}: {error}") from None
     return call
 
 
-def read_expected_text(text: bytes) -> Call:
+def read_expected_call_text(text: bytes) -> Call:
     """One expected call, from its JSON."""
     try:
         wire = _decode_usual(text)
@@ -64,12 +64,12 @@ def read_expected_text(text: bytes) -> Call:
     else:  # nearly every call; the others are decoded without a type
         return _usual(wire)
     try:
-        return read_expected(parse(text, deepest=DEEPEST + CALL_LEVELS))
+        return read_expected_call(parse(text, deepest=DEEPEST + CALL_LEVELS))
     except NotStrict:
         return read_call_text(text)
 
 
-def read_usual_expected(answer: bytes | Raw) -> tuple[Call, ...] | None:
+def read_common_expected(answer: bytes | Raw) -> tuple[Call, ...] | None:
     """The expected calls of an assistant's message, from its JSON: all of them at once. None where there is more to it than usual calls."""
     try:
         wires = _decode_answer(answer).tool_calls
@@ -82,23 +82,23 @@ def _usual(wire: _UsualCall) -> Call:
     return _checked(named_call(wire.function.name, wire.function.arguments, wire.id))
 
 
-def read_all_expected(values: Any) -> tuple[Call, ...]:
+def read_expected_calls(values: Any) -> tuple[Call, ...]:
     """The expected calls of a list; a single object is a list of one, None is none."""
     if values.__class__ is list and len(values) == 1:
-        return (read_expected(values[0]),)
+        return (read_expected_call(values[0]),)
     if values is None:
         return ()
-    return tuple([read_expected(value) for value in (values if isinstance(values, (list, tuple)) else [values])])
+    return tuple([read_expected_call(value) for value in (values if isinstance(values, (list, tuple)) else [values])])
 
 
-def without_globs(value: Any) -> Any:
+def escape_globs(value: Any) -> Any:
     """The other way round: a value whose plain strings with a star are said to be no globs, for who writes the shape of scenarios."""
     if isinstance(value, str):
         return value if _globs(value) is value else {"$literal": value}
     if isinstance(value, list):
-        return [without_globs(item) for item in value]
+        return [escape_globs(item) for item in value]
     if isinstance(value, dict) and not is_matcher(value):
-        return {key: without_globs(item) for key, item in value.items()}
+        return {key: escape_globs(item) for key, item in value.items()}
     return value
 
 

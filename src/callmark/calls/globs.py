@@ -1,7 +1,7 @@
 """Globs: `*` is any run, `?` one character; brackets stand for themselves, case counts. No pattern can hang: parts are found in order."""
 
 
-def fits_glob(pattern: str, text: str) -> bool:
+def matches_glob(pattern: str, text: str) -> bool:
     """Whether the pattern is the text."""
     first, *rest = pattern.split("*")
     if not rest:

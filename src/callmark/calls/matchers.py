@@ -10,8 +10,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from callmark.calls.dates import same_date, written_date
-from callmark.calls.globs import fits_glob
+from callmark.calls.dates import same_date, parse_date
+from callmark.calls.globs import matches_glob
 from callmark.calls.ratio import ratio as alike
 from callmark.calls.strict import NotStrict, parse
 from callmark.calls.words import words
@@ -20,12 +20,12 @@ from callmark.wording import did_you_mean
 
 Same = Callable[[Any, Any], bool]
 
-HOLDERS = (dict, list)  # in which a matcher may stand
+CONTAINER_TYPES = (dict, list)  # in which a matcher may stand
 LONGEST_TEXT = 2000  # characters of a text that are compared by ratio; beyond that only equal words count
-MOST_MEMBERS = 500  # of a $set
+MAX_SET_MEMBERS = 500  # of a $set
 _OPTIONS = {"$glob": ("$case",), "$approx": ("$abs", "$rel"), "$text": ("$ratio",)}
 SIMILAR = "$similar"  # what a rule of `callmark.toml` makes of a value; no file may say it
-KINDS = ("$literal", "$any", "$optional", "$glob", "$regex", "$one_of", "$set", "$approx", "$date", "$text", "$contains", "$not")
+MATCHER_KINDS = ("$literal", "$any", "$optional", "$glob", "$regex", "$one_of", "$set", "$approx", "$date", "$text", "$contains", "$not")
 
 
 def is_matcher(value: Any) -> bool:
@@ -40,54 +40,54 @@ def has_matcher(value: Any) -> bool:
     return any(map(has_matcher, value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()))
 
 
-def literal(value: Any) -> Any:
+def wrap_literal(value: Any) -> Any:
     """A recorded value as ground truth: what looks like a matcher in it is none, and is wrapped in `$literal`."""
     if is_matcher(value):
         return {"$literal": value}
     if isinstance(value, dict):
-        return {key: literal(child) for key, child in value.items()}
-    return [literal(child) for child in value] if isinstance(value, list) else value
+        return {key: wrap_literal(child) for key, child in value.items()}
+    return [wrap_literal(child) for child in value] if isinstance(value, list) else value
 
 
-def recorded(value: Any) -> Any:
+def recorded_value(value: Any) -> Any:
     """The value with what only says how it is compared taken off: what stood in the record, for people to read."""
     if isinstance(value, dict):
         kind = next(iter(value), None) if len(value) == 1 else None
-        return recorded(value[kind]) if kind in ("$literal", SIMILAR) else {key: recorded(item) for key, item in value.items()}
-    return [recorded(item) for item in value] if isinstance(value, list) else value
+        return recorded_value(value[kind]) if kind in ("$literal", SIMILAR) else {key: recorded_value(item) for key, item in value.items()}
+    return [recorded_value(item) for item in value] if isinstance(value, list) else value
 
 
-def optional(expected: Any) -> bool:
+def is_optional(expected: Any) -> bool:
     """Whether an expected value may be left out."""
     return is_matcher(expected) and "$optional" in expected
 
 
 def matches(matcher: Mapping[str, Any], actual: Any, same: Same) -> bool:
     """Whether a matcher matches a value. `same` is the rule inside a matcher: `exact`, reading matchers in turn."""
-    kind = next((key for key in matcher if key in KINDS), None)
+    kind = next((key for key in matcher if key in MATCHER_KINDS), None)
     if kind is None:
         return False
     return kind in _MATCH and _MATCH[kind](matcher, actual, same)
 
 
-def check(value: Any, where: str = "") -> None:
+def check_matchers(value: Any, where: str = "") -> None:
     """Refuse every matcher in an expected value that could not be used; `where` is the argument's path."""
     if isinstance(value, list):
         for index, item in enumerate(value):
-            if item.__class__ in HOLDERS:
-                check(item, f"{where}[{index}]")
+            if item.__class__ in CONTAINER_TYPES:
+                check_matchers(item, f"{where}[{index}]")
     elif is_matcher(value):
         _check_one(value, where)
     elif isinstance(value, dict):
         for key, item in value.items():
-            check(item, f"{where}.{key}" if where else str(key))
+            check_matchers(item, f"{where}.{key}" if where else str(key))
 
 
 def _check_one(matcher: Mapping[str, Any], where: str) -> None:
-    kinds = [key for key in matcher if key in KINDS]
-    unknown = [key for key in matcher if key not in KINDS and key not in (option for kind in kinds for option in _OPTIONS.get(kind, ()))]
+    kinds = [key for key in matcher if key in MATCHER_KINDS]
+    unknown = [key for key in matcher if key not in MATCHER_KINDS and key not in (option for kind in kinds for option in _OPTIONS.get(kind, ()))]
     if unknown:
-        known = (*KINDS, *(option for kind in kinds for option in _OPTIONS.get(kind, ())))
+        known = (*MATCHER_KINDS, *(option for kind in kinds for option in _OPTIONS.get(kind, ())))
         raise BadInput(f"{where}: there is no matcher called {unknown[0]!r}{did_you_mean(unknown[0], known)}")
     if len(kinds) != 1:
         raise BadInput(f"{where}: {' and '.join(kinds)} stand together, one matcher was expected")
@@ -96,10 +96,10 @@ def _check_one(matcher: Mapping[str, Any], where: str) -> None:
     if (problem := _PROBLEMS.get(kind, _no_problem)(matcher)) is not None:
         raise BadInput(f"{where}: {kind} {problem}")
     if kind in ("$optional", "$not"):
-        check(given, where)
+        check_matchers(given, where)
     elif kind in ("$one_of", "$set"):
         for index, item in enumerate(given):
-            check(item, f"{where}.{kind}[{index}]")
+            check_matchers(item, f"{where}.{kind}[{index}]")
 
 
 def _glob(matcher: Mapping[str, Any], actual: Any) -> bool:
@@ -107,7 +107,7 @@ def _glob(matcher: Mapping[str, Any], actual: Any) -> bool:
     if not isinstance(actual, str) or not isinstance(pattern, str):
         return False
     fold = matcher.get("$case", True) is False
-    return fits_glob(pattern.casefold(), actual.casefold()) if fold else fits_glob(pattern, actual)
+    return matches_glob(pattern.casefold(), actual.casefold()) if fold else matches_glob(pattern, actual)
 
 
 @lru_cache(maxsize=1024)
@@ -161,7 +161,7 @@ def _exactly(value: Any) -> Fraction | None:
 def _date(expected: Any, actual: Any) -> bool:
     if not isinstance(expected, str) or not isinstance(actual, str):
         return False
-    wanted, given = written_date(expected), written_date(actual)
+    wanted, given = parse_date(expected), parse_date(actual)
     return wanted is not None and given is not None and same_date(wanted, given)
 
 
@@ -184,7 +184,7 @@ def _set(expected: Any, actual: Any, same: Same) -> bool:
         not isinstance(expected, list)
         or not isinstance(actual, list | tuple)
         or len(expected) != len(actual)
-        or len(expected) > MOST_MEMBERS
+        or len(expected) > MAX_SET_MEMBERS
     ):
         return False
     fitting = [[index for index, value in enumerate(actual) if same(member, value)] for member in expected]
@@ -263,13 +263,13 @@ _PROBLEMS: dict[str, Callable[[Mapping[str, Any]], str | None]] = {
     ),
     "$set": lambda matcher: (
         None
-        if isinstance(matcher["$set"], list) and len(matcher["$set"]) <= MOST_MEMBERS
-        else f"wants a list of at most {MOST_MEMBERS} members"
+        if isinstance(matcher["$set"], list) and len(matcher["$set"]) <= MAX_SET_MEMBERS
+        else f"wants a list of at most {MAX_SET_MEMBERS} members"
     ),
     "$approx": _problem_of_approx,
     "$date": lambda matcher: (
         None
-        if isinstance(matcher["$date"], str) and written_date(matcher["$date"])
+        if isinstance(matcher["$date"], str) and parse_date(matcher["$date"])
         else "wants a date: ISO 8601, 10 May 2025 or May 10, 2025"
     ),
     "$text": _problem_of_text,

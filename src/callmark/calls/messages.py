@@ -19,7 +19,7 @@ from callmark.types import Call, Case, Conversation, Message, Text
 RESULT_ROLES = frozenset({"tool", "function"})
 
 _NOT_READ = frozenset({"tool_use", "tool_result"})  # calls and results that would be lost as text
-NOTHING = Raw(b"")  # a field that is not there
+ABSENT = Raw(b"")  # a field that is not there
 
 
 class _Function(Struct, gc=False, forbid_unknown_fields=True):
@@ -40,11 +40,11 @@ class _Wire(Struct, gc=False):
     role: str
     content: Any = None
     refusal: Any = None
-    function_call: Raw = NOTHING
+    function_call: Raw = ABSENT
     name: str | None = None
 
 
-class UsualMessage(_Wire, gc=False):
+class CommonMessage(_Wire, gc=False):
     """A message on the wire, with calls as nearly every file has them: decoded in one go."""
 
     tool_calls: list[_Call] | None = None
@@ -71,7 +71,7 @@ class _Body(Struct):
 
 
 _decode_body = msgspec.json.Decoder(_Body).decode
-_decode_usual = msgspec.json.Decoder(list[UsualMessage]).decode
+_decode_usual = msgspec.json.Decoder(list[CommonMessage]).decode
 _decode_any = msgspec.json.Decoder(list[AnyMessage]).decode
 _decode_openai_call = msgspec.json.Decoder(_OpenaiCall).decode
 _decode_calls = msgspec.json.Decoder(_Calls).decode
@@ -107,41 +107,38 @@ _KINDS = {
 def read_messages(text: bytes | Raw) -> tuple[Message, ...]:
     """The messages of a JSON list. Raises `BadInput` that names the field when one of them is none."""
     try:
-        return messages_of(_decode_usual(text))
+        return build_messages(_decode_usual(text))
     except msgspec.ValidationError:
         pass
     try:
-        return messages_of(_decode_any(text))
+        return build_messages(_decode_any(text))
     except msgspec.ValidationError as error:
-        raise BadInput(field_problem(str(error), "messages")) from None
+        raise BadInput(explain_validation_error(str(error), "messages")) from None
 
 
-def messages_of(wires: Sequence[UsualMessage] | Sequence[AnyMessage]) -> tuple[Message, ...]:
+def build_messages(wires: Sequence[CommonMessage] | Sequence[AnyMessage]) -> tuple[Message, ...]:
     """The messages that were decoded from the wire."""
     return tuple(
         [
             Message(wire.role, wire.content, (), wire.tool_call_id, wire.name)
-            if wire.tool_calls is None
-            and wire.content.__class__ is str
-            and wire.function_call is NOTHING
-            and wire.__class__ is UsualMessage
+            if wire.tool_calls is None and wire.content.__class__ is str and wire.function_call is ABSENT and wire.__class__ is CommonMessage
             else _message(wire)
             for wire in wires
         ]
     )
 
 
-def _message(wire: UsualMessage | AnyMessage) -> Message:
+def _message(wire: CommonMessage | AnyMessage) -> Message:
     calls: tuple[Call, ...] = ()
     if wire.tool_calls:
         calls = tuple([_call(call) for call in wire.tool_calls])
-    if wire.function_call is not NOTHING and (text := bytes(wire.function_call)) != b"null":
+    if wire.function_call is not ABSENT and (text := bytes(wire.function_call)) != b"null":
         calls = (*calls, read_call_text(text))
     content = wire.content if wire.content is not None else wire.refusal
     call_id = wire.tool_call_id
     return Message(
         wire.role,
-        content if content.__class__ is str else text_of(content),
+        content if content.__class__ is str else content_text(content),
         calls,
         call_id if call_id is None or call_id.__class__ is str else str(call_id),
         wire.name,
@@ -218,7 +215,7 @@ def _is_openai(call: Raw) -> bool:
     return True
 
 
-def keep_calls(text: Text, calls: Sequence[Text]) -> bytes:
+def replace_calls(text: Text, calls: Sequence[Text]) -> bytes:
     """The JSON of a message with these calls for its own; without any it has no `tool_calls` at all."""
     fields = _decode_fields(text)
     fields.pop("function_call", None)
@@ -228,7 +225,7 @@ def keep_calls(text: Text, calls: Sequence[Text]) -> bytes:
     return _encode(fields)
 
 
-def text_of(content: Any) -> str:
+def content_text(content: Any) -> str:
     """The text of a message's content: strings, text parts joined by line breaks, `[image_url]` for a part without text."""
     if content is None:
         return ""
@@ -239,7 +236,7 @@ def text_of(content: Any) -> str:
     return dump(content)
 
 
-def field_problem(said: str, prefix: str = "") -> str:
+def explain_validation_error(said: str, prefix: str = "") -> str:
     """msgspec's words for a field of the wrong type, as a sentence: field, what was found, what was expected."""
     if found := _EXPECTED.search(said):
         expected, got, path = found.groups()

@@ -1,41 +1,40 @@
-"""Pairing two lists of calls, one to one (docs/metrics.md, section 5).
+"""Pair two lists of calls, one to one (docs/metrics.md, section 5).
 
-Only calls of the same name are paired, and none that is malformed. Of all pairings: the one with the most pairs; then the most pairs
-whose arguments all agree; then the greatest sum of agreement (exactly: arguments that agree / arguments named on either side; 1 when
-there are none); then the most arguments that agree; then the fewest arguments made; then the fewest expected. What is still tied
-changes no number: the earliest.
+Only calls of the same name are paired, and no malformed ones. Of all pairings: the one with the most pairs; then the most pairs whose
+arguments all agree; then the greatest sum of agreement (exactly: arguments that agree / arguments named on either side; 1 when there are
+none); then the most arguments that agree; then the fewest actual arguments; then the fewest expected. Ties beyond that change no number:
+the earliest pairs win.
 
-Empty lists give no pairs. Repeated calls are repeated calls: two expected and one made is one pair and one left over.
+Empty lists give no pairs. Repeated calls count each: two expected and one actual give one pair and one left over.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
 from functools import cache
 from math import lcm
 from typing import Any
 
 from msgspec import Struct
 
-from callmark.calls.matchers import optional
+from callmark.calls.matchers import is_optional
 from callmark.calls.schema import properties
 from callmark.calls.strict import dump
-from callmark.calls.values import Rule, agrees, may_be_left_out, without_defaults
+from callmark.calls.values import ComparisonRule, agrees, may_equal_default, without_defaults
 from callmark.types import Call
 
-MOST_COMPARED = 40_000  # pairs of calls of one name that are all compared; beyond that, equal ones are paired first, the rest in order
-MOST_ORDERED = 2500  # pairs of calls of one name among which the earliest of equally good pairings is looked for
+MAX_COMPARED_PAIRS = 40_000  # pairs of calls of one name that are all compared; beyond that, equal ones are paired first, the rest in order
+MAX_ORDERED_PAIRS = 2500  # pairs of calls of one name among which the earliest of equal pairings is found
 
-_PLAIN = frozenset({str, int, float, bool})  # of which two equal ones of one type always agree
+_PLAIN = frozenset({str, int, float, bool})  # types of which two equal values always agree
 
 Parameters = Callable[[str], Mapping[str, Any]]  # the schema of a tool by its name; {} where none is known
 
 
-class Comparison(Struct, frozen=True, gc=False):
-    """Two argument objects: how many names agree, are expected, were made, stand on either side; and which do not agree."""
+class ArgumentComparison(Struct, frozen=True, gc=False):
+    """Two argument objects compared: how many arguments agree, are expected, actual, named on either side; and which do not agree."""
 
     agree: int
     expected: int
-    made: int
+    actual: int
     named: int
     missing: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
@@ -43,22 +42,20 @@ class Comparison(Struct, frozen=True, gc=False):
 
     @property
     def all_agree(self) -> bool:
+        """Whether all arguments on either side agree."""
         return self.agree == self.named
-
-    @property
-    def agreement(self) -> Fraction:
-        return Fraction(self.agree, self.named) if self.named else Fraction(1)
 
 
 class Pair(Struct, frozen=True, gc=False):
-    """The indexes of an expected call and of the call that was made for it, and how their arguments compare."""
+    """The indexes of an expected and an actual call, and the comparison of their arguments."""
 
     expected: int
     actual: int
-    arguments: Comparison
+    arguments: ArgumentComparison
 
     @property
     def agrees(self) -> bool:
+        """Whether all arguments agree."""
         return self.arguments.all_agree
 
 
@@ -72,67 +69,76 @@ class Pairing(Struct, frozen=True, gc=False):
     @property
     def perfect(self) -> bool:
         """Whether nothing is left over and all arguments agree."""
-        return not self.unpaired_expected and not self.unpaired_actual and all([one.agrees for one in self.pairs])  # noqa: C419 - faster
+        return not self.unpaired_expected and not self.unpaired_actual and all([pair.agrees for pair in self.pairs])  # noqa: C419 - faster
 
 
 def no_schema(name: str) -> Mapping[str, Any]:
-    """Where no tool is known."""
+    """Return an empty schema, for where no tool is known."""
     return {}
 
 
-def compare(
-    expected: Mapping[str, Any], actual: Mapping[str, Any], *, rule: Rule = "exact", parameters: Mapping[str, Any] | None = None
-) -> Comparison:
-    """Two argument objects, less what equals being left out. An optional argument that was not given counts on neither side."""
+def compare_arguments(
+    expected: Mapping[str, Any], actual: Mapping[str, Any], *, rule: ComparisonRule = "exact", parameters: Mapping[str, Any] | None = None
+) -> ArgumentComparison:
+    """Compare two argument objects without what equals being left out. An optional argument that is left out counts on neither side."""
     if fast_equal(expected, actual, parameters):
         return _all_agree(len(expected))
     if parameters:
         expected, actual = without_defaults(expected, parameters, patterns=True), without_defaults(actual, parameters)
-    agree = wanted = 0
+    agree = expected_count = 0
     missing: list[str] = []
     differ: list[str] = []
     for key, value in expected.items():
         if key in actual:
-            wanted += 1
+            expected_count += 1
             other = actual[key]
             if (value.__class__ is other.__class__ and value.__class__ in _PLAIN and value == other) or agrees(value, other, rule):
                 agree += 1
             else:
                 differ.append(key)
-        elif not optional(value):
-            wanted += 1
+        elif not is_optional(value):
+            expected_count += 1
             missing.append(key)
-    if len(actual) == wanted - len(missing) and not missing and not differ:
-        return _all_agree(wanted)
+    if len(actual) == expected_count - len(missing) and not missing and not differ:
+        return _all_agree(expected_count)
     extra = tuple(key for key in actual if key not in expected)
-    return Comparison(agree, wanted, len(actual), wanted + len(extra), tuple(missing), extra, tuple(differ))
+    return ArgumentComparison(
+        agree, expected_count, len(actual), expected_count + len(extra), tuple(missing), extra, tuple(differ)
+    )
 
 
-def by_similar(found: Comparison, expected: Mapping[str, Any], actual: Mapping[str, Any]) -> Comparison:
-    """How two argument objects compare by `similar`, of which it is known how they compare by `exact`: only what differs can change."""
-    differ = tuple([key for key in found.differ if not agrees(expected[key], actual[key], "similar")])
-    if len(differ) == len(found.differ):
-        return found
-    agree = found.agree + len(found.differ) - len(differ)
-    return Comparison(agree, found.expected, found.made, found.named, found.missing, found.extra, differ)
+def compare_similar(comparison: ArgumentComparison, expected: Mapping[str, Any], actual: Mapping[str, Any]) -> ArgumentComparison:
+    """Return the comparison by `similar` of two objects whose comparison by `exact` is known: only what differs can change."""
+    differ = tuple([key for key in comparison.differ if not agrees(expected[key], actual[key], "similar")])
+    if len(differ) == len(comparison.differ):
+        return comparison
+    return ArgumentComparison(
+        comparison.agree + len(comparison.differ) - len(differ),
+        comparison.expected,
+        comparison.actual,
+        comparison.named,
+        comparison.missing,
+        comparison.extra,
+        differ,
+    )
 
 
 def fast_equal(expected: Mapping[str, Any], actual: Mapping[str, Any], parameters: Mapping[str, Any] | None) -> bool:
-    """Whether all arguments agree by every rule and all count, told at a glance: Python finds them equal, there is no matcher, no true
-    that is a 1 and nothing that equals being left out. False says nothing.
+    """Return True if a quick look shows that all arguments agree by every rule and all count: Python finds them equal, there is no matcher,
+    no `true` that equals a 1, and nothing that equals being left out. False means that only a full comparison can tell.
     """
     if expected != actual:
         return False
     for key, value in expected.items():
         if value.__class__ is not str:
             other = actual[key]
-            if value.__class__ is not other.__class__ or (value.__class__ not in _PLAIN and not _plain_list(value, other)):
+            if value.__class__ is not other.__class__ or (value.__class__ not in _PLAIN and not _are_plain_lists(value, other)):
                 return False
-    return not parameters or not may_be_left_out(expected, properties(parameters))
+    return not parameters or not may_equal_default(expected, properties(parameters))
 
 
-def _plain_list(one: Any, other: Any) -> bool:
-    """Whether two equal values are lists of plain values of the same types."""
+def _are_plain_lists(one: Any, other: Any) -> bool:
+    """Return whether two equal values are lists of plain values of the same types."""
     if one.__class__ is not list:
         return False
     classes = [item.__class__ for item in one]
@@ -140,99 +146,101 @@ def _plain_list(one: Any, other: Any) -> bool:
 
 
 @cache
-def _all_agree(named: int) -> Comparison:
-    return Comparison(named, named, named, named)
+def _all_agree(named: int) -> ArgumentComparison:
+    return ArgumentComparison(named, named, named, named)
 
 
 @cache
-def _one_right(named: int) -> Pairing:
+def _single_agreeing_pair(named: int) -> Pairing:
     return Pairing((Pair(0, 0, _all_agree(named)),), (), ())
 
 
-def pair(
+def pair_calls(
     expected: Sequence[Call],
     actual: Sequence[Call],
     *,
-    rule: Rule = "exact",
-    any_case: bool = False,
+    rule: ComparisonRule = "exact",
+    ignore_case: bool = False,
     parameters: Parameters = no_schema,
 ) -> Pairing:
-    """The best pairing of two lists. `any_case` pairs names whatever their case."""
-    if len(expected) == 1 and len(actual) == 1:  # what nearly every decision point is
-        wanted, made = expected[0], actual[0]
-        same = wanted.name == made.name or (any_case and wanted.name.casefold() == made.name.casefold())
-        if not same or wanted.malformed or made.malformed:
-            return _NOT_ONE
-        schema = parameters(wanted.name) if parameters is not no_schema else None
-        if fast_equal(wanted.arguments, made.arguments, schema):
-            return _one_right(len(wanted.arguments))
-        return Pairing((Pair(0, 0, compare(wanted.arguments, made.arguments, rule=rule, parameters=schema)),), (), ())
+    """Return the best pairing of two lists. `ignore_case` pairs names whatever their case."""
+    if len(expected) == 1 and len(actual) == 1:  # nearly every decision point
+        expected_call, actual_call = expected[0], actual[0]
+        same_name = expected_call.name == actual_call.name or (
+            ignore_case and expected_call.name.casefold() == actual_call.name.casefold()
+        )
+        if not same_name or expected_call.malformed or actual_call.malformed:
+            return _SINGLE_MISMATCH
+        schema = parameters(expected_call.name) if parameters is not no_schema else None
+        if fast_equal(expected_call.arguments, actual_call.arguments, schema):
+            return _single_agreeing_pair(len(expected_call.arguments))
+        arguments = compare_arguments(expected_call.arguments, actual_call.arguments, rule=rule, parameters=schema)
+        return Pairing((Pair(0, 0, arguments),), (), ())
     if not actual:
         return Pairing((), tuple(range(len(expected))), ())
-    ours, theirs = _by_name(expected, any_case), _by_name(actual, any_case)
+    expected_by_name, actual_by_name = _by_name(expected, ignore_case), _by_name(actual, ignore_case)
     pairs: list[Pair] = []
-    for name, places in ours.items():
-        if others := theirs.get(name):
-            pairs += _pair_named(expected, actual, places, others, rule, parameters)
-    pairs.sort(key=lambda one: one.expected)
-    taken, used = {one.expected for one in pairs}, {one.actual for one in pairs}
+    for name, expected_indexes in expected_by_name.items():
+        if actual_indexes := actual_by_name.get(name):
+            pairs += _pair_same_name(expected, actual, expected_indexes, actual_indexes, rule, parameters)
+    pairs.sort(key=lambda pair: pair.expected)
+    paired_expected, paired_actual = {pair.expected for pair in pairs}, {pair.actual for pair in pairs}
     return Pairing(
         tuple(pairs),
-        tuple(index for index in range(len(expected)) if index not in taken),
-        tuple(index for index in range(len(actual)) if index not in used),
+        tuple(index for index in range(len(expected)) if index not in paired_expected),
+        tuple(index for index in range(len(actual)) if index not in paired_actual),
     )
 
 
-_NOT_ONE = Pairing((), (0,), (0,))
+_SINGLE_MISMATCH = Pairing((), (0,), (0,))
 
 
-def _by_name(calls: Sequence[Call], any_case: bool) -> dict[str, list[int]]:
+def _by_name(calls: Sequence[Call], ignore_case: bool) -> dict[str, list[int]]:
     named: dict[str, list[int]] = {}
     for index, call in enumerate(calls):
         if not call.malformed:
-            named.setdefault(call.name.casefold() if any_case else call.name, []).append(index)
+            named.setdefault(call.name.casefold() if ignore_case else call.name, []).append(index)
     return named
 
 
-def _pair_named(
-    expected: Sequence[Call], actual: Sequence[Call], wanted: list[int], made: list[int], rule: Rule, parameters: Parameters
+def _pair_same_name(
+    expected: Sequence[Call], actual: Sequence[Call], rows: list[int], columns: list[int], rule: ComparisonRule, parameters: Parameters
 ) -> list[Pair]:
-    """The best pairs among calls of one name."""
+    """Return the best pairs among calls of one name: `rows` are indexes of expected calls, `columns` of actual ones."""
 
-    def against(one: int, other: int) -> Pair:
-        schema = parameters(expected[one].name)
-        return Pair(one, other, compare(expected[one].arguments, actual[other].arguments, rule=rule, parameters=schema))
+    def compared(row: int, column: int) -> Pair:
+        schema = parameters(expected[row].name)
+        return Pair(row, column, compare_arguments(expected[row].arguments, actual[column].arguments, rule=rule, parameters=schema))
 
-    if len(wanted) == 1 and len(made) == 1:
-        return [against(wanted[0], made[0])]
-    if len(wanted) * len(made) > MOST_COMPARED:
-        equal, wanted, made = _equal_first(expected, actual, wanted, made)
-        found = [against(one, other) for one, other in equal]
-        if len(wanted) * len(made) > MOST_COMPARED:
-            return found + [against(one, other) for one, other in zip(wanted, made, strict=False)]
-    else:
-        found = []
-    if not wanted or not made:
-        return found
-    table = [[against(one, other) for other in made] for one in wanted]
+    if len(rows) == 1 and len(columns) == 1:
+        return [compared(rows[0], columns[0])]
+    pairs: list[Pair] = []
+    if len(rows) * len(columns) > MAX_COMPARED_PAIRS:
+        equal, rows, columns = _pair_equal(expected, actual, rows, columns)
+        pairs = [compared(row, column) for row, column in equal]
+        if len(rows) * len(columns) > MAX_COMPARED_PAIRS:
+            return pairs + [compared(row, column) for row, column in zip(rows, columns, strict=False)]
+    if not rows or not columns:
+        return pairs
+    table = [[compared(row, column) for column in columns] for row in rows]
     weights = _weights(table)
-    if len(wanted) <= len(made):
+    if len(rows) <= len(columns):
         chosen = list(enumerate(assign(weights)))
     else:
         chosen = [(row, column) for column, row in enumerate(assign([list(column) for column in zip(*weights, strict=True)]))]
-    return found + [table[row][column] for row, column in chosen]
+    return pairs + [table[row][column] for row, column in chosen]
 
 
-def _equal_first(
-    expected: Sequence[Call], actual: Sequence[Call], wanted: list[int], made: list[int]
+def _pair_equal(
+    expected: Sequence[Call], actual: Sequence[Call], rows: list[int], columns: list[int]
 ) -> tuple[list[tuple[int, int]], list[int], list[int]]:
-    """Pairs of calls with literally equal arguments, and what is left: for lists too long to compare everything with everything."""
+    """Return pairs of calls with literally equal arguments, and what is left: for lists too long to compare all with all."""
     by_text: dict[str, list[int]] = {}
-    for index in reversed(made):
-        by_text.setdefault(_text(actual[index]), []).append(index)
-    equal = [(index, same.pop()) for index in wanted if (same := by_text.get(_text(expected[index])))]
-    taken, used = {one for one, _ in equal}, {other for _, other in equal}
-    return equal, [index for index in wanted if index not in taken], [index for index in made if index not in used]
+    for column in reversed(columns):
+        by_text.setdefault(_text(actual[column]), []).append(column)
+    equal = [(row, same.pop()) for row in rows if (same := by_text.get(_text(expected[row])))]
+    paired_rows, paired_columns = {row for row, _ in equal}, {column for _, column in equal}
+    return equal, [row for row in rows if row not in paired_rows], [column for column in columns if column not in paired_columns]
 
 
 def _text(call: Call) -> str:
@@ -240,29 +248,29 @@ def _text(call: Call) -> str:
 
 
 def _weights(table: Sequence[Sequence[Pair]]) -> list[list[int]]:
-    """One whole number for what makes a pair good, so that sums of them order as the criteria do, one after the other.
+    """Return one whole number for each pair, so that sums of them order pairings by the criteria, one after the other.
 
-    The last is how early it is: the first expected call with the first made, and so on (for tables small enough to matter).
+    The last criterion is how early a pair is: the first expected call with the first actual one, and so on (for small tables).
     """
     rows, columns = len(table), len(table[0])
-    comparisons = [[one.arguments for one in row] for row in table]
-    share = lcm(*(one.named or 1 for row in comparisons for one in row))
-    most = max(max(one.agree, one.made, one.expected) for row in comparisons for one in row) + 1
+    comparisons = [[pair.arguments for pair in row] for row in table]
+    share = lcm(*(cell.named or 1 for row in comparisons for cell in row))
+    most = max(max(cell.agree, cell.actual, cell.expected) for row in comparisons for cell in row) + 1
     pairs = min(rows, columns)
     base, agreed = pairs * most + 1, pairs * share + 1
-    early = columns + 1 if rows * columns <= MOST_ORDERED else 1
+    early = columns + 1 if rows * columns <= MAX_ORDERED_PAIRS else 1
 
-    def weight(one: Comparison, row: int, column: int) -> int:
-        number = int(one.all_agree) * agreed + (share if not one.named else share // one.named * one.agree)
-        for part in (one.agree, most - one.made, most - one.expected):
+    def weight(cell: ArgumentComparison, row: int, column: int) -> int:
+        number = int(cell.all_agree) * agreed + (share if not cell.named else share // cell.named * cell.agree)
+        for part in (cell.agree, most - cell.actual, most - cell.expected):
             number = number * base + part
         return number * early**rows + (columns - column) * early ** (rows - 1 - row) if early > 1 else number
 
-    return [[weight(one, row, column) for column, one in enumerate(cells)] for row, cells in enumerate(comparisons)]
+    return [[weight(cell, row, column) for column, cell in enumerate(cells)] for row, cells in enumerate(comparisons)]
 
 
 def assign(weights: Sequence[Sequence[int]]) -> list[int]:
-    """The column of each row, one to one, with the greatest sum; there must be at least as many columns as rows.
+    """Return the column of each row, one to one, with the greatest sum; there must be at least as many columns as rows.
 
     The Hungarian method with potentials, on whole numbers of any size. Ties go to the earliest columns.
     """

@@ -16,16 +16,16 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from callmark.calls.dates import dates_in, same_date, written_date
+from callmark.calls.dates import find_dates, same_date, parse_date
 from callmark.calls.messages import RESULT_ROLES
-from callmark.calls.schema import below, path_text, properties
+from callmark.calls.schema import child_schemas, format_path, properties
 from callmark.calls.strict import NotStrict, dump, parse, strings_and_numbers
 from callmark.calls.values import exact
-from callmark.calls.words import bare, words
+from callmark.calls.words import strip_punctuation, words
 from callmark.types import Call, Message, Tool
 
-DERIVED = ("calculate", "think")  # tools whose arguments are worked out, not quoted
-SOURCES = RESULT_ROLES | {"user", "system", "developer"}
+DERIVED_TOOLS = ("calculate", "think")  # tools whose arguments are worked out, not quoted
+SOURCE_ROLES = RESULT_ROLES | {"user", "system", "developer"}
 LONG = 6  # words from which on only those with a digit need a source
 
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")
@@ -51,7 +51,7 @@ class Origin(Struct, frozen=True):
     source: int | None
 
 
-class Sources:
+class SourceIndex:
     """What stood before a call, message by message, ready to be searched."""
 
     def __init__(self, messages: Sequence[Message] = ()) -> None:
@@ -60,9 +60,9 @@ class Sources:
         for index, message in enumerate(messages):
             self.add(index, message)
 
-    def extended(self, messages: Sequence[Message]) -> "Sources":
+    def extended(self, messages: Sequence[Message]) -> "SourceIndex":
         """The sources of these messages; where they begin with those of this one, what was made of them is used again."""
-        again = Sources(messages)
+        again = SourceIndex(messages)
         known = len(self._ready)
         if known <= len(again._added) and all(
             [one[0] == other[0] and one[1] is other[1] for one, other in zip(self._added[:known], again._added, strict=False)]  # noqa: C419 - faster
@@ -72,7 +72,7 @@ class Sources:
 
     def add(self, index: int, message: Message) -> None:
         """Make the message searchable; the assistant's own words are passed over."""
-        if message.role in SOURCES and message.text:
+        if message.role in SOURCE_ROLES and message.text:
             self._added.append((index, message))
 
     @property
@@ -93,13 +93,13 @@ class Sources:
             return found
         if (number := _as_number(value)) is not None:
             return self._first(lambda text: text.has_number(number))
-        if (day := written_date(value)) is not None:
+        if (day := parse_date(value)) is not None:
             return self._first(lambda text: text.has_date(day))
         if len(words(value)) < LONG:
             return None
         pieces = value.split()
         first: int | None = None
-        for piece in {bare(_fold(piece)): None for piece in pieces if any(character.isdigit() for character in piece)}:
+        for piece in {strip_punctuation(_fold(piece)): None for piece in pieces if any(character.isdigit() for character in piece)}:
             source = self._first(lambda text, word=piece: word in text.words)
             source = self.find(piece) if source is None else source
             if source is None:
@@ -111,10 +111,10 @@ class Sources:
         return next((text.index for text in self._texts if holds(text)), None)
 
 
-def plainly_stand(arguments: Mapping[str, Any], messages: Sequence[Message]) -> bool:
+def fast_grounded(arguments: Mapping[str, Any], messages: Sequence[Message]) -> bool:
     """Whether every argument is a text, or a list of texts, that stands letter by letter in a message that may be its source.
 
-    Most do, in a late one, and this tells it sooner than `Sources` can. False says nothing.
+    Most do, in a late one, and this tells it sooner than `SourceIndex` can. False says nothing.
     """
     for value in arguments.values():
         for text in value if value.__class__ is list else (value,):
@@ -122,17 +122,17 @@ def plainly_stand(arguments: Mapping[str, Any], messages: Sequence[Message]) -> 
                 return False
             for message in reversed(messages):
                 said = message.text
-                if text in said and message.role in SOURCES and _bounded(said, text) and _FOLDS_TO_A_LETTER not in said:
+                if text in said and message.role in SOURCE_ROLES and _bounded(said, text) and _FOLDS_TO_A_LETTER not in said:
                     break
             else:
                 return False
     return True
 
 
-def plainly_nowhere(value: str | int | float, messages: Sequence[Message]) -> bool:
+def fast_hallucinated(value: str | int | float, messages: Sequence[Message]) -> bool:
     """Whether a value is one word, such as #W0012345, whose digits stand in no message that may be its source.
 
-    So it is with most of what models make up, and this tells it sooner than `Sources` can. False says nothing.
+    So it is with most of what models make up, and this tells it sooner than `SourceIndex` can. False says nothing.
     """
     word = _WORD_WITH_DIGITS.fullmatch(value) if value.__class__ is str else None
     if word is None:
@@ -140,45 +140,45 @@ def plainly_nowhere(value: str | int | float, messages: Sequence[Message]) -> bo
     digits = word[1]
     for message in messages:
         said = message.text
-        if digits in said and message.role in SOURCES:
+        if digits in said and message.role in SOURCE_ROLES:
             return False
         if "\\" in said and message.role in RESULT_ROLES:  # its escapes may spell digits
             return False
     return True
 
 
-def origins(messages: Sequence[Message], tools: Sequence[Tool] = (), *, derived: Sequence[str] = DERIVED) -> list[Origin]:
+def find_origins(messages: Sequence[Message], tools: Sequence[Tool] = (), *, derived: Sequence[str] = DERIVED_TOOLS) -> list[Origin]:
     """Every value that needs a source, of every call, in order, with the message it was found in."""
     schemas = {tool.name: tool.parameters for tool in tools}
-    sources = Sources()
+    sources = SourceIndex()
     found: list[Origin] = []
     for index, message in enumerate(messages):
         for place, call in enumerate(message.calls):
             if call.name not in derived:
-                values = needing_source(call, schemas.get(call.name, {}))
+                values = values_needing_source(call, schemas.get(call.name, {}))
                 found.extend(Origin(index, place, path, value, sources.find(value)) for path, value in values)
         sources.add(index, message)
     return found
 
 
-def needing_source(call: Call, parameters: Mapping[str, Any]) -> Iterator[tuple[str, str | int | float]]:
+def values_needing_source(call: Call, parameters: Mapping[str, Any]) -> Iterator[tuple[str, str | int | float]]:
     """`(path, value)` of every string and number in the arguments that the schema does not list."""
     if call.arguments and _lists_nothing(call.arguments, parameters):
         yield from cast("Mapping[str, str]", call.arguments).items()
         return
     rest: list[tuple[tuple[str | int, ...], Any, list[dict[str, Any]]]] = [
-        ((key,), value, below([parameters], key, parameters)) for key, value in reversed(call.arguments.items())
+        ((key,), value, child_schemas([parameters], key, parameters)) for key, value in reversed(call.arguments.items())
     ]
     while rest:
         path, value, schemas = rest.pop()
         if schemas and _listed(value, schemas):
             continue
         if isinstance(value, dict):
-            rest.extend(((*path, key), child, below(schemas, key, parameters)) for key, child in reversed(value.items()))
+            rest.extend(((*path, key), child, child_schemas(schemas, key, parameters)) for key, child in reversed(value.items()))
         elif isinstance(value, list):
-            rest.extend(((*path, at), value[at], below(schemas, at, parameters)) for at in range(len(value) - 1, -1, -1))
+            rest.extend(((*path, at), value[at], child_schemas(schemas, at, parameters)) for at in range(len(value) - 1, -1, -1))
         elif isinstance(value, str | int | float) and not isinstance(value, bool):
-            yield path_text(path), value
+            yield format_path(path), value
 
 
 def _lists_nothing(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> bool:
@@ -216,7 +216,7 @@ class _Text:
     def words(self) -> set[str]:
         """Its words without punctuation at their edges: found by a look, where searching many words would take long."""
         if self._words is None:
-            self._words = set(map(bare, self.folded.split()))
+            self._words = set(map(strip_punctuation, self.folded.split()))
         return self._words
 
     def has(self, needle: str) -> bool:
@@ -229,7 +229,7 @@ class _Text:
 
     def has_date(self, day: date) -> bool:
         if self._dates is None:
-            self._dates = list(dates_in(self.folded))
+            self._dates = list(find_dates(self.folded))
         return any(same_date(day, written) for written in self._dates)
 
 

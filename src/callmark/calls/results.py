@@ -14,7 +14,7 @@ from callmark.types import Call, Message
 At = tuple[int, int]  # index of the message, index of the call in it
 
 
-class Results(Struct, frozen=True):
+class MatchedResults(Struct, frozen=True):
     """`of[(message, call)]` is the index of the message with its result. `orphans` are indexes of messages, `open` of calls."""
 
     of: dict[At, int]
@@ -22,7 +22,7 @@ class Results(Struct, frozen=True):
     open: list[At]
 
 
-def match_results(messages: Sequence[Message]) -> Results:
+def match_results(messages: Sequence[Message]) -> MatchedResults:
     """Pair every result with its call. Empty lists for no messages; a repeated id goes to the latest open call that has it."""
     waiting = _Waiting()
     orphans: list[int] = []
@@ -33,7 +33,7 @@ def match_results(messages: Sequence[Message]) -> Results:
             waiting.add(index, message.calls)
         elif message.role in RESULT_ROLES and not waiting.answer(message, index):
             orphans.append(index)
-    return Results(waiting.of, orphans, [at for at in calls if at not in waiting.of])
+    return MatchedResults(waiting.of, orphans, [at for at in calls if at not in waiting.of])
 
 
 class _Waiting:

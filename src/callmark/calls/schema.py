@@ -60,7 +60,7 @@ def _variants(schemas: Sequence[Any], root: Mapping[str, Any]) -> Iterator[dict[
             rest.append(_resolve(part["$ref"], root))
 
 
-def below(schemas: Sequence[Any], key: str | int, root: Mapping[str, Any]) -> list[dict[str, Any]]:
+def child_schemas(schemas: Sequence[Any], key: str | int, root: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The schemas that apply to an object's field, or to an array's item, of a value that any of `schemas` applies to."""
     children: list[Any] = []
     for part in _variants(schemas, root):
@@ -78,12 +78,12 @@ def types_fit(value: Any, schema: Any, root: Mapping[str, Any]) -> bool:
     Values, enums and patterns are not looked at; unknown keys and unknown type words are let through.
     """
     try:
-        return plainly_fits(value, schema) or _fits(value, schema, root, frozenset(), listed=False)
+        return fast_fits(value, schema) or _fits(value, schema, root, frozenset(), listed=False)
     except RecursionError:  # a schema deeper than any that people write
         return False
 
 
-def plainly_fits(value: Any, schema: Any) -> bool:
+def fast_fits(value: Any, schema: Any) -> bool:
     """Whether everything fits that can be told at a glance: the flat schema that nearly every tool has. False says nothing."""
     if value.__class__ is not dict or schema.__class__ is not dict or not _NOT_FLAT.isdisjoint(schema):
         return False
@@ -176,7 +176,7 @@ def violations(arguments: dict[str, Any], tool: Tool) -> list[tuple[str, str]]:
 def _violations(arguments: dict[str, Any], validator: Any) -> list[tuple[str, str]]:
     if validator.__class__ is str or validator.is_valid(arguments):
         return []
-    return [(path_text(error.instance_path), error.message) for error in validator.iter_errors(arguments)]
+    return [(format_path(error.instance_path), error.message) for error in validator.iter_errors(arguments)]
 
 
 class _Flat:
@@ -226,7 +226,7 @@ class Schemas:
         self._validators: dict[str, Any] = {}
         self._flat: dict[str, _Flat] = {}
 
-    def plainly_right(self, wanted: Call, made: Call) -> bool:
+    def fast_correct(self, wanted: Call, made: Call) -> bool:
         """Whether it takes no more than a glance to tell that a call of a known tool is the wanted one and could run: plain values, each
         of the class that its parameter asks for, none of which could equal being left out. False says nothing.
         """
@@ -273,7 +273,7 @@ def schema_problem(tool: Tool) -> str:
     return validator if isinstance(validator, str) else ""
 
 
-def path_text(path: Sequence[str | int]) -> str:
+def format_path(path: Sequence[str | int]) -> str:
     """`items[0].id` for `["items", 0, "id"]`."""
     text = ""
     for step in path:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from callmark.calls.globs import fits_glob
+from callmark.calls.globs import matches_glob
 from callmark.calls.results import match_results
 from callmark.calls.strict import NotStrict, parse
 from callmark.calls.values import exact
@@ -24,7 +24,7 @@ from callmark.errors import BadInput
 from callmark.types import Call, Conversation
 
 RESULT = "$result"
-MOST_STEPS = 50
+MAX_STEPS = 50
 EXAMPLE = "find_* > get_user_details(user_id=$result)"
 
 _STEP = re.compile(r"\s*(?P<name>[^\s()<>,=]+)\s*")
@@ -32,47 +32,47 @@ _ARGUMENT = re.compile(r"\s*(?P<key>[^\s()=,]+)\s*=\s*")
 _BARE = re.compile(r"[^,()\"\[\]{}]+")
 
 
-class Wanted(Struct, frozen=True):
+class ArgumentPattern(Struct, frozen=True):
     """What one argument must be: a value, a glob, or the result of the step before."""
 
     kind: Literal["value", "glob", "result"]
     value: Any = None
 
 
-class Step(Struct, frozen=True):
+class PatternStep(Struct, frozen=True):
     """One call of a pattern; `gap` says how it follows the step before."""
 
     name: str
-    arguments: tuple[tuple[str, Wanted], ...] = ()
+    arguments: tuple[tuple[str, ArgumentPattern], ...] = ()
     gap: Literal["first", "next", "later"] = "first"
 
 
-class Pattern(Struct, frozen=True):
+class CallPattern(Struct, frozen=True):
     """A sequence to look for. `text` is how it was written."""
 
     text: str
-    steps: tuple[Step, ...]
+    steps: tuple[PatternStep, ...]
 
 
-class Answered(Struct, frozen=True):
+class CallWithResult(Struct, frozen=True):
     """A call and the text of its result, None where it has none."""
 
     call: Call
     result: str | None = None
 
 
-def read_pattern(text: str) -> Pattern:
+def read_pattern(text: str) -> CallPattern:
     """The pattern that a text writes. Raises `BadInput` that points at the place where it cannot be read."""
-    steps: list[Step] = []
+    steps: list[PatternStep] = []
     at = 0
     gap: Literal["first", "next", "later"] = "first"
     while True:
         step, at = _read_step(text, at, gap)
         steps.append(step)
-        if len(steps) > MOST_STEPS:
-            raise BadInput(f"the pattern has more than {MOST_STEPS} steps")
+        if len(steps) > MAX_STEPS:
+            raise BadInput(f"the pattern has more than {MAX_STEPS} steps")
         if at >= len(text):
-            return Pattern(text, tuple(steps))
+            return CallPattern(text, tuple(steps))
         if text.startswith(">>", at):
             gap, at = "later", at + 2
         elif text[at] == ">":
@@ -81,18 +81,18 @@ def read_pattern(text: str) -> Pattern:
             raise _cannot_read(text, at, "'>' or '>>'")
 
 
-def answered(conversation: Conversation) -> list[Answered]:
+def calls_with_results(conversation: Conversation) -> list[CallWithResult]:
     """Every call of a conversation with its result, in order: what patterns are looked for in."""
     messages = conversation.messages
     results = match_results(messages).of
     return [
-        Answered(call, messages[results[(index, place)]].text if (index, place) in results else None)
+        CallWithResult(call, messages[results[(index, place)]].text if (index, place) in results else None)
         for index, message in enumerate(messages)
         for place, call in enumerate(message.calls)
     ]
 
 
-def find(pattern: Pattern, calls: Sequence[Answered]) -> tuple[int, ...] | None:
+def find_pattern(pattern: CallPattern, calls: Sequence[CallWithResult]) -> tuple[int, ...] | None:
     """The indexes of the calls that the steps fit, or None. An empty sequence fits nothing."""
     first = next((index for index, call in enumerate(calls) if _fits(pattern.steps[0], call, None)), None)
     if first is None:
@@ -101,7 +101,7 @@ def find(pattern: Pattern, calls: Sequence[Answered]) -> tuple[int, ...] | None:
     return None if rest is None else (first, *rest)
 
 
-def _follow(steps: Sequence[Step], calls: Sequence[Answered], before: int, dead: set[tuple[int, int]]) -> tuple[int, ...] | None:
+def _follow(steps: Sequence[PatternStep], calls: Sequence[CallWithResult], before: int, dead: set[tuple[int, int]]) -> tuple[int, ...] | None:
     """`dead` holds what was tried in vain (steps left, call before), so that no chain of `>>` is slower than steps x calls x calls."""
     if not steps:
         return ()
@@ -118,18 +118,18 @@ def _follow(steps: Sequence[Step], calls: Sequence[Answered], before: int, dead:
     return None
 
 
-def _fits(step: Step, candidate: Answered, before: Answered | None) -> bool:
+def _fits(step: PatternStep, candidate: CallWithResult, before: CallWithResult | None) -> bool:
     call = candidate.call
-    if call.malformed or not fits_glob(step.name, call.name):
+    if call.malformed or not matches_glob(step.name, call.name):
         return False
     return all(key in call.arguments and _wanted(wanted, key, call.arguments[key], before) for key, wanted in step.arguments)
 
 
-def _wanted(wanted: Wanted, key: str, value: Any, before: Answered | None) -> bool:
+def _wanted(wanted: ArgumentPattern, key: str, value: Any, before: CallWithResult | None) -> bool:
     if wanted.kind == "result":
         return before is not None and before.result is not None and _came_from(before.result, key, value)
     if wanted.kind == "glob":
-        return isinstance(value, str) and fits_glob(str(wanted.value), value)
+        return isinstance(value, str) and matches_glob(str(wanted.value), value)
     return exact(wanted.value, value)
 
 
@@ -145,12 +145,12 @@ def _came_from(result: str, key: str, value: Any) -> bool:
     return exact(read, value)
 
 
-def _read_step(text: str, at: int, gap: Literal["first", "next", "later"]) -> tuple[Step, int]:
+def _read_step(text: str, at: int, gap: Literal["first", "next", "later"]) -> tuple[PatternStep, int]:
     found = _STEP.match(text, at)
     if not found:
         raise _cannot_read(text, at, "a tool's name")
     at = found.end()
-    arguments: list[tuple[str, Wanted]] = []
+    arguments: list[tuple[str, ArgumentPattern]] = []
     if at < len(text) and text[at] == "(":
         at += 1
         while not _closes(text, at):
@@ -165,13 +165,13 @@ def _read_step(text: str, at: int, gap: Literal["first", "next", "later"]) -> tu
             elif not _closes(text, at):
                 raise _cannot_read(text, at, "',' or ')'")
         at = _skip_space(text, _skip_space(text, at) + 1)
-    return Step(found["name"], tuple(arguments), gap), at
+    return PatternStep(found["name"], tuple(arguments), gap), at
 
 
-def _read_wanted(text: str, at: int, *, first: bool) -> tuple[Wanted, int]:
+def _read_wanted(text: str, at: int, *, first: bool) -> tuple[ArgumentPattern, int]:
     for end in _ends(text, at):
         try:
-            return Wanted("value", parse(text[at:end])), end
+            return ArgumentPattern("value", parse(text[at:end])), end
         except NotStrict:
             continue
     bare = _BARE.match(text, at)
@@ -184,10 +184,10 @@ def _read_wanted(text: str, at: int, *, first: bool) -> tuple[Wanted, int]:
             f"For example: {EXAMPLE}",
         )
     if word == RESULT:
-        return Wanted("result"), bare.end()
+        return ArgumentPattern("result"), bare.end()
     if word.startswith("$"):
         raise _cannot_read(text, at, f"a value or {RESULT}")
-    return (Wanted("glob", word) if "*" in word or "?" in word else Wanted("value", word)), bare.end()
+    return (ArgumentPattern("glob", word) if "*" in word or "?" in word else ArgumentPattern("value", word)), bare.end()
 
 
 def _ends(text: str, at: int) -> list[int]:

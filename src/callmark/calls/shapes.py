@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
-from callmark.calls.strict import DEEPEST, NotStrict, decode, deeper_than, dump, is_strict, parse, scrub
+from callmark.calls.strict import DEEPEST, NotStrict, decode, is_deeper_than, dump, is_strict, parse, scrub
 from callmark.types import Call
 
 CALL_LEVELS = 2  # levels of nesting that a call adds around its arguments
@@ -263,7 +263,7 @@ def _read_arguments(given: Any) -> dict[str, Any]:
         return {}
     if not isinstance(given, dict):
         raise NotStrict(f"{_type_name(given)}, an object was expected")
-    if deeper_than(given, DEEPEST):
+    if is_deeper_than(given, DEEPEST):
         raise NotStrict(f"nesting deeper than {DEEPEST}")
     if not is_strict(given):
         raise NotStrict("a lone surrogate or a number outside double range")

@@ -33,14 +33,14 @@ def parse(text: str | bytes, *, deepest: int = DEEPEST) -> Any:
     except ValueError as error:  # msgspec's errors, invalid UTF-8, integers of more digits than Python converts
         raise NotStrict(_reason(text, error)) from None
     if len(text) > DEEPEST:
-        if _openings(text) > deepest and deeper_than(value, deepest):
+        if _openings(text) > deepest and is_deeper_than(value, deepest):
             raise NotStrict(f"nesting deeper than {DEEPEST}")
         if len(text) >= 309 and _out_of_range(text, value):
             raise NotStrict("a number outside double range")
     return value
 
 
-def deeper_than(value: Any, limit: int) -> bool:
+def is_deeper_than(value: Any, limit: int) -> bool:
     """Whether objects and arrays are nested more than `limit` deep. Does not recurse, so that any depth is answered."""
     level = [value]
     depth = 0
@@ -90,7 +90,7 @@ def dump(value: Any) -> str:
         return msgspec.json.encode(value).decode()
     except (TypeError, ValueError, RecursionError, OverflowError):
         pass
-    if deeper_than(value, DEEPEST):
+    if is_deeper_than(value, DEEPEST):
         return f"({type(value).__name__} nested deeper than {DEEPEST})"
     for write in (_plain, repr):
         try:

@@ -59,7 +59,7 @@ def read_tools(value: Any, *, where: str = "tools") -> tuple[Tool, ...]:
     return tuple(read_tool(item, where=f"{where}[{index}]") for index, item in enumerate(value))
 
 
-class Toolsets:
+class ToolListCache:
     """Reads tool lists from JSON text and remembers them: most files repeat one list in every row, and comparing it to the
     last one is far cheaper than reading it again. Gives back the text as well, one object for equal texts.
     """

@@ -9,12 +9,12 @@ value that is not one when its JSON is. They agree already when their words are 
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from callmark.calls.matchers import SIMILAR, is_matcher, matches, optional
+from callmark.calls.matchers import SIMILAR, is_matcher, matches, is_optional
 from callmark.calls.schema import admits_null, properties, required, variants
 from callmark.calls.strict import NotStrict, parse
-from callmark.calls.words import normal, words
+from callmark.calls.words import normalize, words
 
-Rule = Literal["exact", "similar"]
+ComparisonRule = Literal["exact", "similar"]
 
 _WITH_DEFAULT = frozenset({"default", "$ref", "anyOf", "oneOf", "allOf"})  # where a default may stand
 _WORDS = {"true": True, "false": False, "none": None}
@@ -30,7 +30,7 @@ def similar(expected: Any, actual: Any) -> bool:
     return _compare(expected, actual, "similar", False)
 
 
-def agrees(expected: Any, actual: Any, rule: Rule = "exact") -> bool:
+def agrees(expected: Any, actual: Any, rule: ComparisonRule = "exact") -> bool:
     """`exact` or `similar`, with matchers read on the expected side, at any depth."""
     return _compare(expected, actual, rule, True)
 
@@ -41,7 +41,7 @@ def without_defaults(arguments: Mapping[str, Any], parameters: Mapping[str, Any]
     With `patterns` they are expected ones, in which `$literal` stands for its value.
     """
     known = properties(parameters)
-    if not known or not may_be_left_out(arguments, known):
+    if not known or not may_equal_default(arguments, known):
         return arguments
     needed = required(parameters)
     return {
@@ -51,14 +51,14 @@ def without_defaults(arguments: Mapping[str, Any], parameters: Mapping[str, Any]
     }
 
 
-def _compare(expected: Any, actual: Any, rule: Rule, patterns: bool) -> bool:
+def _compare(expected: Any, actual: Any, rule: ComparisonRule, patterns: bool) -> bool:
     try:
         return _same(expected, actual, rule, patterns)
     except RecursionError:  # deeper than any call that is well-formed
         return False
 
 
-def _same(expected: Any, actual: Any, rule: Rule, patterns: bool) -> bool:
+def _same(expected: Any, actual: Any, rule: ComparisonRule, patterns: bool) -> bool:
     if isinstance(expected, str):
         if isinstance(actual, str):
             return expected == actual or _same_text(expected, actual, rule)
@@ -91,23 +91,23 @@ def _inside(expected: Any, actual: Any) -> bool:
     return _same(expected, actual, "exact", True)
 
 
-def _same_objects(expected: dict[str, Any], actual: dict[str, Any], rule: Rule, patterns: bool) -> bool:
+def _same_objects(expected: dict[str, Any], actual: dict[str, Any], rule: ComparisonRule, patterns: bool) -> bool:
     if not patterns:
         return len(expected) == len(actual) and all(
             key in actual and _same(value, actual[key], rule, False) for key, value in expected.items()
         )
     if not actual.keys() <= expected.keys():
         return False
-    return all(_same(value, actual[key], rule, True) if key in actual else optional(value) for key, value in expected.items())
+    return all(_same(value, actual[key], rule, True) if key in actual else is_optional(value) for key, value in expected.items())
 
 
-def _same_text(expected: str, actual: str, rule: Rule) -> bool:
-    if normal(expected, "NFC").strip() == normal(actual, "NFC").strip():
+def _same_text(expected: str, actual: str, rule: ComparisonRule) -> bool:
+    if normalize(expected, "NFC").strip() == normalize(actual, "NFC").strip():
         return True
     return rule == "similar" and bool(found := words(expected)) and found == words(actual)
 
 
-def _same_as_text(value: Any, text: str, rule: Rule, patterns: bool = False) -> bool:
+def _same_as_text(value: Any, text: str, rule: ComparisonRule, patterns: bool = False) -> bool:
     """A value that is no string against a string: the same when the string's JSON is, and is no string."""
     try:
         read = parse(text)
@@ -117,7 +117,7 @@ def _same_as_text(value: Any, text: str, rule: Rule, patterns: bool = False) -> 
     return not isinstance(read, str) and _same(value, read, rule, patterns)
 
 
-def may_be_left_out(arguments: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
+def may_equal_default(arguments: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
     """Whether any of the arguments could equal being left out: told at a glance for nearly every call."""
     for key, value in arguments.items():
         if value is None or value.__class__ is dict:

@@ -12,11 +12,11 @@ _BRACKETS = frozenset({"Ps", "Pe", "Pi", "Pf"})
 
 def words(text: str) -> list[str]:
     """NFKC, case-folded, split at white space, each word bare of quotes, brackets and closing punctuation; empty ones dropped."""
-    folded = normal(text, "NFKC").casefold()
-    return [word for word in map(bare, folded.split()) if word]
+    folded = normalize(text, "NFKC").casefold()
+    return [word for word in map(strip_punctuation, folded.split()) if word]
 
 
-def normal(text: str, form: Literal["NFC", "NFKC"]) -> str:
+def normalize(text: str, form: Literal["NFC", "NFKC"]) -> str:
     """The text in a Unicode normal form; as it is where it has a run of combining marks such as no writing has.
 
     Normalising such a run takes time squared.
@@ -35,7 +35,7 @@ def _marks(text: str) -> int:
     return longest
 
 
-def bare(word: str) -> str:
+def strip_punctuation(word: str) -> str:
     """A word without the quotes and brackets at its edges and the punctuation at its end."""
     start, end = 0, len(word)
     while start < end and _is_quote(word[start]):

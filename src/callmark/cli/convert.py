@@ -8,14 +8,14 @@ from callmark.cli.dataset_options import DatasetOptions, dataset_options, print_
 from callmark.wording import pluralize
 
 
-@click.command(name="convert", short_help="Write a dataset in another dialect: OpenAI, ShareGPT, Anthropic, DeepFabric.")
+@click.command(name="convert", short_help="Write a dataset in another format: OpenAI, ShareGPT, Anthropic, DeepFabric.")
 @click.argument("file", metavar="IN")
 @click.option("-o", "--out", metavar="OUT", required=True, help="Where the rows go; .gz and .zst are packed, - is standard output.")
 @click.option("--to", "target", metavar="FORMAT", required=True, help="openai, sharegpt, anthropic, deepfabric or scenarios.")
 @click.option("--json", "as_json", is_flag=True, help="The counts, for machines.")
 @dataset_options(rejects="Keep the rows that cannot be read or written in FILE, each with its reason (with --skip-bad).")
 def command(file: str, out: str, target: str, as_json: bool, options: DatasetOptions) -> None:
-    """Write a dataset in another dialect. No call, id or result is lost; rows that are in that dialect already stay as they stand.
+    """Write a dataset in another format. No call, id or result is lost; rows that are in that format already stay as they stand.
 
     \b
     callmark convert train.jsonl -o train.anthropic.jsonl --to anthropic

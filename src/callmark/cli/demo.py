@@ -20,12 +20,15 @@ class Demo(NamedTuple):
     runs: int
 
 
-STORE = "mcp:{python} -m callmark.worlds.retail"
-ASK = (
+STORE_TOOLS = "mcp:{python} -m callmark.worlds.retail"
+RUN_STEP = (
     "Ask three models. These are imitations that make mistakes of known kinds at known rates; a real one is asked likewise.",
     "run {folder}/eval.jsonl -o {folder}/runs --model scripted:hasty --model scripted:forgetful --model scripted:perfect",
 )
-LOOK = ("Look at it: every case, every fault, what changed, on a page that opens from disk.", "report {runs} -o {folder}/report.html")
+REPORT_STEP = (
+    "Look at it: every case, every fault, what changed, on a page that opens from disk.",
+    "report {runs} -o {folder}/report.html",
+)
 DEMOS = {
     "store": Demo(
         ("hotel/hotel.jsonl",),
@@ -33,7 +36,7 @@ DEMOS = {
             (
                 "A store's tool server: 15 tools over a database. Customers and an expert talk, by plans over its data, without any LLM; "
                 "only what is sound is kept.",
-                f"synth --tools '{STORE}' -n 120 --seed 7 -o {{data}}",
+                f"synth --tools '{STORE_TOOLS}' -n 120 --seed 7 -o {{data}}",
             ),
             ("What is in it?", "stats {data}/train.jsonl {data}/valid.jsonl"),
             ("What does one of its conversations look like?", "show {data}/valid.jsonl --most-calls"),
@@ -49,13 +52,13 @@ DEMOS = {
             ),
             ("Make every call its own test.", "expand {data}/valid.jsonl -o {folder}/eval.jsonl"),
             ("One such test: given the talk so far, which call comes next?", "show {folder}/eval.jsonl --row 3"),
-            ASK,
+            RUN_STEP,
             ("Is one better than another, or is it noise?", "compare {run[0]} {run[1]}"),
             (
                 "May it be released? For CI: exit status 0 or 1.",
                 "gate {run[2]} --min call.score=0.9 --max-errors 0 --baseline {run[0]} --max-drop call.score=0.02",
             ),
-            LOOK,
+            REPORT_STEP,
         ),
         3,
     ),
@@ -72,8 +75,8 @@ DEMOS = {
             ),
             ("Make every call its own test.", "expand {folder}/good.jsonl -o {folder}/eval.jsonl --abstain"),
             ("One such test: given the talk so far, which call comes next?", "show {folder}/eval.jsonl --row 2"),
-            ASK,
-            LOOK,
+            RUN_STEP,
+            REPORT_STEP,
         ),
         3,
     ),
@@ -97,9 +100,9 @@ DEMOS = {
 
 
 @click.command(name="demo", short_help="See it work, offline, with no file at hand.")
-@click.argument("which", metavar="[store|hotel|chatbot]", type=click.Choice(tuple(DEMOS)), default="store")
+@click.argument("demo_name", metavar="[store|hotel|chatbot]", type=click.Choice(tuple(DEMOS)), default="store")
 @click.option("-o", "--out", metavar="DIR", default="callmark-demo", show_default=True, help="Where its files go.")
-def command(which: str, out: str) -> None:
+def command(demo_name: str, out: str) -> None:
     """store: a dataset is synthesised over a store's tool server, described, checked, filtered and cut into tests; three imitated models
     are asked, graded, compared and gated. hotel: the same, shorter, on a small dataset with planted flaws. chatbot: simulated users and
     two chatbots of a help desk. Each step with the command that you would type.
@@ -116,7 +119,7 @@ def command(which: str, out: str) -> None:
     from callmark.cli.main import callmark
     from callmark.reporting.terminal import make_console
 
-    demo = DEMOS[which]
+    demo = DEMOS[demo_name]
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -125,17 +128,17 @@ def command(which: str, out: str) -> None:
     except OSError as error:
         raise BadInput(f"{out} cannot be written: {error.strerror}") from None
     data = next(str(path) for path in _data_folders(folder) if not path.exists())
-    screen = make_console()
-    for question, line in demo.steps:
+    console = make_console()
+    for question, command_line in demo.steps:
         runs = sorted((folder / "runs").glob("*/run.json"), key=lambda run: run.stat().st_mtime)[-demo.runs :]
-        names = [shlex.quote(str(run.parent)) for run in runs]
-        screen.print()
-        screen.print(Text(question, style="bold magenta"))
-        known = {"folder": shlex.quote(out), "data": shlex.quote(data), "runs": " ".join(names), "run": names}
-        screen.print(Text(f"$ callmark {line.format(**known, python='python')}", style="bold"), soft_wrap=True)
-        screen.print()
-        words = shlex.split(line.format(**known, python=sys.executable.replace(" ", r"\ ")))
-        callmark.main(args=words, prog_name="callmark", standalone_mode=False)
+        run_folders = [shlex.quote(str(run.parent)) for run in runs]
+        console.print()
+        console.print(Text(question, style="bold magenta"))
+        placeholders = {"folder": shlex.quote(out), "data": shlex.quote(data), "runs": " ".join(run_folders), "run": run_folders}
+        console.print(Text(f"$ callmark {command_line.format(**placeholders, python='python')}", style="bold"), soft_wrap=True)
+        console.print()
+        arguments = shlex.split(command_line.format(**placeholders, python=sys.executable.replace(" ", r"\ ")))
+        callmark.main(args=arguments, prog_name="callmark", standalone_mode=False)
 
 
 def _data_folders(folder: Path) -> Iterator[Path]:

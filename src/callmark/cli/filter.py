@@ -60,7 +60,7 @@ def command(file: str, out: str, as_json: bool, options: DatasetOptions, **rules
     show_filter_counts(console, counts)
     if out != "-":
         console.print()
-        rest = f" · {counts.rows - counts.together:,} → {escape_controls(options.rejects)}" if options.rejects else ""
-        console.print(f"{pluralize(counts.together, 'row')} → {escape_controls(out)}{rest}", soft_wrap=True)
-    if not counts.together:
+        rest = f" · {counts.rows - counts.kept:,} → {escape_controls(options.rejects)}" if options.rejects else ""
+        console.print(f"{pluralize(counts.kept, 'row')} → {escape_controls(out)}{rest}", soft_wrap=True)
+    if not counts.kept:
         print_stderr("callmark: no row is kept.")

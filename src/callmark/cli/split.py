@@ -46,9 +46,9 @@ def command(file: str, out: str, valid: float, seed: int, as_json: bool, options
             "file": dataset.name,
             **dataset.counts(),
             "seed": seed,
-            "train": {"file": scrub(train_path), **msgspec.to_builtins(parts.of_train)},
-            "valid": {"file": scrub(valid_path), **msgspec.to_builtins(parts.of_valid)},
-            "together": [[parts.numbers[index] for index in group] for group in parts.together],
+            "train": {"file": scrub(train_path), **msgspec.to_builtins(parts.train_summary)},
+            "valid": {"file": scrub(valid_path), **msgspec.to_builtins(parts.valid_summary)},
+            "kept_together": [[parts.numbers[index] for index in group] for group in parts.kept_together],
             "only_train": parts.only_train,
             "only_valid": parts.only_valid,
         }

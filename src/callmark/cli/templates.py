@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 TEMPLATES, TABLES = "scenarios.yaml", "tables"
-_TYPED = ":json"  # ends the name of a column whose cells are JSON
-_BRACE = 'A text that begins with a field needs quotes: "{ticket.title}".'
+_JSON_SUFFIX = ":json"  # suffix of columns whose cells are JSON
+_QUOTING_HINT = 'A text that begins with a field needs quotes: "{ticket.title}".'
 
 
 def make_scenarios(templates: str | None, tables: str | None, *, number: int | None, seed: int, out: str, as_json: bool) -> None:
@@ -31,41 +31,43 @@ def make_scenarios(templates: str | None, tables: str | None, *, number: int | N
     from callmark.simulation.scenario_templates import scenarios_of
 
     refuse_same_file(file=templates, out=out)
-    own = files("callmark.worlds.helpdesk")
-    file: Traversable = Path(templates) if templates is not None else own / TEMPLATES
-    folder: Traversable = Path(tables) if tables is not None else Path(templates).parent / TABLES if templates is not None else own / TABLES
+    helpdesk = files("callmark.worlds.helpdesk")
+    file: Traversable = Path(templates) if templates is not None else helpdesk / TEMPLATES
+    folder: Traversable = (
+        Path(tables) if tables is not None else Path(templates).parent / TABLES if templates is not None else helpdesk / TABLES
+    )
     name = templates or f"the help desk's {TEMPLATES}"
-    given = read_yaml(_text(file, name), name, hint=_BRACE)
-    rows = _tables(folder, needed=tables is not None)
+    template_list = read_yaml(_read_text(file, name), name, hint=_QUOTING_HINT)
+    rows = _read_tables(folder, required=tables is not None)
     try:
-        made = scenarios_of(given, rows, seed=seed, number=number)
+        scenarios = scenarios_of(template_list, rows, seed=seed, number=number)
     except BadInput as error:
         raise BadInput(f"{name}: {error}", error.hint) from None
     with Output(out) as output:
-        for case in made:
+        for case in scenarios:
             output.line(write(case))
-    types = Counter(case.scenario_type for case in made)
-    alike = len(made) - len({write(msgspec.structs.replace(case, id="")) for case in made})
-    groups = len({case.group for case in made if case.group is not None})
+    types = Counter(case.scenario_type for case in scenarios)
+    duplicates = len(scenarios) - len({write(msgspec.structs.replace(case, id="")) for case in scenarios})
+    groups = len({case.group for case in scenarios if case.group is not None})
     if as_json:
-        counts = {"scenarios": len(made), "by_type": types, "groups": groups, "alike": alike}
+        counts = {"scenarios": len(scenarios), "by_type": types, "groups": groups, "duplicates": duplicates}
         click.echo(msgspec.json.encode({"templates": name, "seed": seed, "out": out, **counts}), err=out == "-")
         return
     from callmark.reporting.safety import escape_controls, one_line
     from callmark.reporting.terminal import make_console
 
-    screen = make_console(sys.stderr if out == "-" else None)
-    head = f"{pluralize(len(made), 'scenario')} → {escape_controls(out) if out != '-' else 'standard output'}"
-    screen.print(f"{head}   ({escape_controls(name)}, seed {seed})", style="bold", soft_wrap=True)
-    for word, count in types.items():
-        screen.print(f"  {count:>4,} {one_line(word, 80) or '(no type)'}")
+    console = make_console(sys.stderr if out == "-" else None)
+    head = f"{pluralize(len(scenarios), 'scenario')} → {escape_controls(out) if out != '-' else 'standard output'}"
+    console.print(f"{head}   ({escape_controls(name)}, seed {seed})", style="bold", soft_wrap=True)
+    for scenario_type, count in types.items():
+        console.print(f"  {count:>4,} {one_line(scenario_type, 80) or '(no type)'}")
     if groups:
-        screen.print(f"  {pluralize(groups, 'group')} of similar inputs with the same expectation", style="dim")
-    if alike:
-        screen.print(f"  {alike:,} the same as an earlier one but for the id: the tables have too few rows", style="yellow")
+        console.print(f"  {pluralize(groups, 'group')} of similar inputs with the same expectation", style="dim")
+    if duplicates:
+        console.print(f"  {duplicates:,} the same as an earlier one but for the id: the tables have too few rows", style="yellow")
 
 
-def _text(file: "Traversable", name: str) -> str:
+def _read_text(file: "Traversable", name: str) -> str:
     try:
         return file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -76,14 +78,14 @@ def _text(file: "Traversable", name: str) -> str:
         raise BadInput(f"{name} cannot be read: {error.strerror}") from None
 
 
-def _tables(folder: "Traversable", *, needed: bool) -> dict[str, list[dict[str, Any]]]:
+def _read_tables(folder: "Traversable", *, required: bool) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of every CSV file of a folder by file stem. A missing folder has none, unless the user named it."""
     if not folder.is_dir():
-        if needed:
+        if required:
             raise BadInput(f"{folder} is no folder, a folder of CSV files was expected")
         return {}
-    found = sorted((file for file in folder.iterdir() if file.name.endswith(".csv")), key=lambda file: file.name)
-    return {file.name.removesuffix(".csv"): read_table(file) for file in found}
+    csv_files = sorted((file for file in folder.iterdir() if file.name.endswith(".csv")), key=lambda file: file.name)
+    return {file.name.removesuffix(".csv"): read_table(file) for file in csv_files}
 
 
 def read_table(file: "Traversable") -> list[dict[str, Any]]:
@@ -92,31 +94,33 @@ def read_table(file: "Traversable") -> list[dict[str, Any]]:
     import io
 
     name = file.name
-    reader = csv.reader(io.StringIO(_text(file, name), newline=""), strict=True)
+    reader = csv.reader(io.StringIO(_read_text(file, name), newline=""), strict=True)
     rows: list[dict[str, Any]] = []
     columns: list[str] = []
     try:
         for cells in filter(None, reader):
-            where = f"{name}, line {reader.line_num}"
+            place = f"{name}, line {reader.line_num}"
             if not columns:
                 columns = cells
-                if not all(names := [column.removesuffix(_TYPED) for column in cells]) or len(set(names)) < len(names):
-                    raise BadInput(f"{where}: a column has no name, or the name of another")
+                if not all(names := [column.removesuffix(_JSON_SUFFIX) for column in cells]) or len(set(names)) < len(names):
+                    raise BadInput(f"{place}: a column has no name, or the name of another")
                 continue
             if len(cells) != len(columns):
-                raise BadInput(f"{where}: {pluralize(len(cells), 'cell')}, but {pluralize(len(columns), 'column')}")
-            rows.append({column.removesuffix(_TYPED): _cell(cell, column, where) for column, cell in zip(columns, cells, strict=True)})
+                raise BadInput(f"{place}: {pluralize(len(cells), 'cell')}, but {pluralize(len(columns), 'column')}")
+            rows.append(
+                {column.removesuffix(_JSON_SUFFIX): _read_cell(cell, column, place) for column, cell in zip(columns, cells, strict=True)}
+            )
     except csv.Error as error:
         raise BadInput(f"{name}, line {reader.line_num}: this is not CSV: {error}") from None
     return rows
 
 
-def _cell(cell: str, column: str, where: str) -> Any:
+def _read_cell(cell: str, column: str, place: str) -> Any:
     from callmark.calls.strict import NotStrict, parse
 
-    if not column.endswith(_TYPED):
+    if not column.endswith(_JSON_SUFFIX):
         return cell
     try:
         return parse(cell)
     except NotStrict as problem:
-        raise BadInput(f"{where}: {column} holds no JSON: {problem}") from None
+        raise BadInput(f"{place}: {column} holds no JSON: {problem}") from None

@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from callmark.calls.messages import message_texts, text_of
+from callmark.calls.messages import message_texts, content_text
 from callmark.calls.shapes import read_calls
 from callmark.calls.strict import dump, is_strict, scrub
 from callmark.calls.toolsets import tools_text
@@ -277,7 +277,7 @@ def _text(content: Any) -> str | None:
     """The text of a message's content; None where there is none."""
     if isinstance(content, list):
         content = [part for part in content if not (isinstance(part, dict) and part.get("type") in _PARTS)]
-    return text_of(content) or None
+    return content_text(content) or None
 
 
 def _ask(model: Model, case: Case) -> Any:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from callmark.calls.expected import read_all_expected
+from callmark.calls.expected import read_expected_calls
 from callmark.calls.shapes import read_calls
 from callmark.calls.toolsets import read_tools
 from callmark.errors import BadInput
@@ -27,7 +27,7 @@ def grade(sample: dict[str, Any], item: dict[str, Any]) -> float:
         raise BadInput("expected_output.alternatives is no list, a list of lists of calls was expected")
     made = read_calls(sample.get("output_tools"))
     tools = _tools(record.get("tools"))
-    right = [read_all_expected(calls) for calls in (expected.get("tool_calls"), *others)]
+    right = [read_expected_calls(calls) for calls in (expected.get("tool_calls"), *others)]
     return CallEvaluator.score(best_attempt(right, made, tools=tools)[0])
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from callmark.calls.expected import read_all_expected
+from callmark.calls.expected import read_expected_calls
 from callmark.calls.shapes import read_calls
 from callmark.calls.strict import dump, scrub
 from callmark.errors import BadInput
@@ -46,7 +46,7 @@ def expected_calls(value: Any) -> tuple[Call, ...]:
         raise BadInput(f"expected_function_calls is not JSON: {_short(value)}, a list of calls was expected") from None
     if decoded is not None and not isinstance(decoded, list | tuple | dict | Call):
         raise BadInput(f"expected_function_calls is {_short(decoded)}, a list of calls was expected")
-    return read_all_expected(decoded)
+    return read_expected_calls(decoded)
 
 
 def loose(text: str | bytes) -> Any:

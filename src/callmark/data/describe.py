@@ -1,4 +1,4 @@
-"""`describe`: count, mean, std, min, quartiles and max of whole numbers, as pandas has them."""
+"""Describe whole numbers: count, mean, std, min, quartiles and max, as pandas does."""
 
 import math
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from msgspec import Struct
 
 
 class Description(Struct, frozen=True, rename={"q25": "25%", "q50": "50%", "q75": "75%"}):
-    """`std` is the sample's (n - 1), None for fewer than two values. Quartiles are interpolated."""
+    """Summary statistics. `std` is that of a sample (n - 1), None for fewer than two values. Quartiles are interpolated."""
 
     count: int
     mean: float
@@ -21,26 +21,26 @@ class Description(Struct, frozen=True, rename={"q25": "25%", "q50": "50%", "q75"
 
 
 def describe(counts: Mapping[int, int]) -> Description:
-    """The description of values given as `{value: how often}`; there must be at least one."""
+    """Return the description of values given as `{value: count}`, of which there must be at least one."""
     values = sorted(counts)
     count = sum(counts.values())
     total = sum(value * counts[value] for value in values)
     mean = total / count
     squares = math.fsum(counts[value] * (value - mean) ** 2 for value in values)
-    q25, q50, q75 = (_quantile(counts, values, count, share) for share in (0.25, 0.5, 0.75))
+    q25, q50, q75 = (_quantile(counts, values, count, fraction) for fraction in (0.25, 0.5, 0.75))
     std = math.sqrt(squares / (count - 1)) if count > 1 else None
     return Description(count, mean, std, values[0], q25, q50, q75, values[-1], total)
 
 
-def _quantile(counts: Mapping[int, int], values: list[int], count: int, share: float) -> float:
-    """Linear interpolation between the two nearest ranks."""
-    rank = share * (count - 1)
+def _quantile(counts: Mapping[int, int], values: list[int], count: int, fraction: float) -> float:
+    """Return the quantile by linear interpolation between the two nearest ranks."""
+    rank = fraction * (count - 1)
     low = math.floor(rank)
-    below, above = _at(counts, values, low), _at(counts, values, min(low + 1, count - 1))
+    below, above = _value_at_rank(counts, values, low), _value_at_rank(counts, values, min(low + 1, count - 1))
     return below + (above - below) * (rank - low)
 
 
-def _at(counts: Mapping[int, int], values: list[int], rank: int) -> int:
+def _value_at_rank(counts: Mapping[int, int], values: list[int], rank: int) -> int:
     for value in values:
         rank -= counts[value]
         if rank < 0:

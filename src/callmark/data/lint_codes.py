@@ -1,6 +1,6 @@
-"""What lint can find: codes, each with its severity and what it means, and how a finding is made.
+"""The codes of lint findings, each with its severity and its meaning.
 
-An error makes a row unfit for training or grading; a warning wants a look; an info is good to know.
+An error makes a row unfit for training or grading; a warning should be checked; an info is good to know.
 """
 
 from callmark.types import Conversation, Finding, Place, Severity
@@ -18,7 +18,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "leak": ("error", "a row for validation that is, or nearly is, one for training"),
     "hallucinated_value": ("warning", "an argument value that stands nowhere before its call"),
     "repeated_key": ("warning", "a key that stands twice in one object; the last counts"),
-    "conflicting_gold": ("warning", "the same prompt as in another row, with a different answer"),
+    "conflicting_expected": ("warning", "the same prompt as in another row, with a different answer"),
     "duplicate_row": ("warning", "an exact copy of another row"),
     "near_duplicate": ("warning", "a near copy of another row"),
     "duplicate_id": ("warning", "a row id that another row has"),
@@ -27,19 +27,27 @@ CODES: dict[str, tuple[Severity, str]] = {
 }
 
 
-def found(
+def make_finding(
     code: str, row: Conversation, sentence: str, message: int | None = None, call: str | None = None, argument: str | None = None
 ) -> Finding:
-    """A finding in a row, with its place; `message`, `call` and `argument` where it is about one."""
+    """Return a finding in a row, with its place; `message`, `call` and `argument` where it is about one."""
     place = row.place
     return Finding(
-        code, CODES[code][0], sentence, place.file if place else None, place.number if place else None, row.id, message, call, argument
+        code,
+        CODES[code][0],
+        sentence,
+        (place.file or None) if place else None,
+        place.number if place else None,
+        row.id,
+        message,
+        call,
+        argument,
     )
 
 
-def short(place: Place | None, seen_from: Conversation) -> str:
-    """Another row's place: with its file where that is not the same."""
+def relative_place(place: Place | None, row: Conversation) -> str:
+    """Return another row's place, with its file where that is not the same."""
     if place is None:
         return "another row"
-    same_file = seen_from.place is not None and seen_from.place.file == place.file
+    same_file = row.place is not None and row.place.file == place.file
     return f"{place.unit} {place.number}" if same_file else str(place)

@@ -1,5 +1,5 @@
-"""What is wrong with one row by itself: malformed calls, tools that are not listed, arguments against the schema, results and calls that
-do not belong together, repeated ids and keys, empty assistant messages, hallucinated values.
+"""Lint one row by itself: malformed calls, unlisted tools, arguments against the schema, calls without results and results without calls,
+repeated ids and keys, empty assistant messages, hallucinated values.
 """
 
 from collections.abc import Iterator, Sequence
@@ -7,51 +7,55 @@ from typing import Any
 
 from callmark.calls.matchers import has_matcher
 from callmark.calls.messages import RESULT_ROLES, call_texts, message_texts
-from callmark.calls.provenance import DERIVED, origins
+from callmark.calls.provenance import DERIVED_TOOLS, find_origins
 from callmark.calls.results import match_results
 from callmark.calls.schema import schema_problem, violations
 from callmark.calls.strict import NotStrict, dump, parse, repeated_key
-from callmark.data.lint_codes import found
+from callmark.data.lint_codes import make_finding
 from callmark.types import Case, Conversation, Finding
 from callmark.wording import pluralize
 
 
-def row_findings(row: Conversation, *, derived: Sequence[str] = DERIVED) -> list[Finding]:
-    """Everything that is wrong with one row by itself."""
-    whole = row.whole()
-    # What a scenario's calls are made of comes from tools that have not been called yet, and a matcher is no value.
-    values = not (isinstance(row, Case) and (row.is_scenario or any(has_matcher(dict(call.arguments)) for call in row.expected)))
-    findings = [*_calls(row, whole, check_values=values), *_belonging(row, whole), *_repeated_keys(row)]
-    if values:
-        for origin in origins(whole.messages, row.tools, derived=derived):
+def lint_row(row: Conversation, *, derived: Sequence[str] = DERIVED_TOOLS) -> list[Finding]:
+    """Return every finding about one row by itself."""
+    conversation = row.whole()
+    # The values of a scenario's calls come from tools that are not called yet, and a matcher is not a value.
+    check_values = not (isinstance(row, Case) and (row.is_scenario or any(has_matcher(dict(call.arguments)) for call in row.expected)))
+    findings = [*_lint_calls(row, conversation, check_values=check_values), *_lint_results(row, conversation), *_lint_repeated_keys(row)]
+    if check_values:
+        for origin in find_origins(conversation.messages, row.tools, derived=derived):
             if origin.source is None:
-                call = whole.messages[origin.message].calls[origin.call]
+                call = conversation.messages[origin.message].calls[origin.call]
                 sentence = f"{call.name}: {origin.path} = {dump(origin.value)} stands nowhere before the call"
-                findings.append(found("hallucinated_value", row, sentence, origin.message, call.name, origin.path))
+                findings.append(make_finding("hallucinated_value", row, sentence, origin.message, call.name, origin.path))
     return findings
 
 
-def _calls(row: Conversation, whole: Conversation, *, check_values: bool) -> Iterator[Finding]:
+def _lint_calls(row: Conversation, conversation: Conversation, *, check_values: bool) -> Iterator[Finding]:
     listed = {tool.name: tool for tool in row.tools}
-    for index, message in enumerate(whole.messages):
+    for index, message in enumerate(conversation.messages):
         if message.role == "assistant" and not message.calls and not message.text.strip():
-            yield found("empty_assistant", row, "the assistant says nothing and calls nothing", index)
+            yield make_finding("empty_assistant", row, "the assistant says nothing and calls nothing", index)
         for call in message.calls:
             if call.malformed:
-                yield found("malformed_call", row, f"{call.name or 'a call'} is malformed: {call.malformed}", index, call.name or None)
+                yield make_finding(
+                    "malformed_call", row, f"{call.name or 'a call'} is malformed: {call.malformed}", index, call.name or None
+                )
             if listed and call.name and call.name not in listed:
-                yield found("unknown_tool", row, f"{call.name} is not in the list of {pluralize(len(listed), 'tool')}", index, call.name)
+                yield make_finding(
+                    "unknown_tool", row, f"{call.name} is not in the list of {pluralize(len(listed), 'tool')}", index, call.name
+                )
             elif check_values and call.name in listed and not call.malformed:
                 if problem := schema_problem(listed[call.name]):
-                    yield found("bad_schema", row, f"the schema of {call.name} does not compile: {problem}", index, call.name)
+                    yield make_finding("bad_schema", row, f"the schema of {call.name} does not compile: {problem}", index, call.name)
                 for argument, problem in violations(call.arguments, listed[call.name]):
                     sentence = f"{call.name}: {argument + ': ' if argument else ''}{problem}"
-                    yield found("schema_violation", row, sentence, index, call.name, argument or None)
+                    yield make_finding("schema_violation", row, sentence, index, call.name, argument or None)
 
 
-def _belonging(row: Conversation, whole: Conversation) -> Iterator[Finding]:
-    """Calls and results that do not belong together, and ids that stand twice."""
-    messages = whole.messages
+def _lint_results(row: Conversation, conversation: Conversation) -> Iterator[Finding]:
+    """Yield results without a call, calls without a result, and repeated call ids."""
+    messages = conversation.messages
     results = match_results(messages)
     last = len(messages) - 1
     while last > 0 and messages[last].role in RESULT_ROLES:
@@ -59,24 +63,24 @@ def _belonging(row: Conversation, whole: Conversation) -> Iterator[Finding]:
     for index in results.orphans:
         message = messages[index]
         what = f"id {message.tool_call_id!r}" if message.tool_call_id is not None else f"name {message.name!r}" if message.name else "no id"
-        yield found("orphan_result", row, f"the result ({what}) answers no call", index)
+        yield make_finding("orphan_result", row, f"the result ({what}) answers no call", index)
     for index, place in results.open:
         if index != last:
             call = messages[index].calls[place]
-            yield found("missing_result", row, f"{call.name or 'a call'} has no result", index, call.name or None)
+            yield make_finding("missing_result", row, f"{call.name or 'a call'} has no result", index, call.name or None)
     seen: set[str] = set()
     for index, message in enumerate(messages):
         for call in message.calls:
             if call.id is not None and call.id in seen:
-                yield found("duplicate_call_id", row, f"the call id {call.id!r} stands twice", index, call.name)
+                yield make_finding("duplicate_call_id", row, f"the call id {call.id!r} stands twice", index, call.name)
             if call.id is not None:
                 seen.add(call.id)
 
 
-def _repeated_keys(row: Conversation) -> Iterator[Finding]:
+def _lint_repeated_keys(row: Conversation) -> Iterator[Finding]:
     key = repeated_key(row.original.row) if row.original.row else None
     if key is not None:
-        yield found("repeated_key", row, f"the key {key!r} stands twice in one object; the last one counts")
+        yield make_finding("repeated_key", row, f"the key {key!r} stands twice in one object; the last one counts")
     texts: Sequence[Any] | None = None
     for index, message in enumerate(row.messages):
         if message.calls:
@@ -85,7 +89,7 @@ def _repeated_keys(row: Conversation) -> Iterator[Finding]:
                 arguments = _argument_text(text)
                 key = repeated_key(arguments) if arguments else None
                 if key is not None:
-                    yield found(
+                    yield make_finding(
                         "repeated_key", row, f"{call.name}: the argument {key!r} is given twice; the last one counts", index, call.name, key
                     )
 

@@ -1,12 +1,12 @@
-"""Which rows are for training and which are held out: by conversation, near copies on one side, every set of tools on both.
+"""Split rows into training and validation: by conversation, near-duplicates on item side, stratified by the set of tools that are called.
 
-Rows that belong together stay together: decision points that were cut from one conversation, rows with the same id, cases of one group,
-and near copies (`callmark.data.near`), also through others (a is near b, b near c). Decision points that rightly call nothing bind no two
-conversations: many open alike. What belongs together goes by the set of tools that are called in it; each set gives its share of
-conversations to `valid`, rounded so that the total is right (largest remainder).
+Related rows stay on item side: decision points that were cut from item conversation, rows with the same id, cases of item group, and
+near-duplicates (`callmark.data.near_duplicates`), also transitively (a is near b, b near c). Decision points that expect no call relate no
+two conversations: many begin alike. Groups of related conversations are stratified by the set of tools that are called in them; each set
+gives its share of conversations to `valid`, rounded so that the total is right (largest remainder).
 
-The same rows and seed give the same split, in whatever order the rows stand. A share between 0 and 1 leaves either side at least one
-conversation where there are two that do not belong together.
+The same rows and seed give the same split, whatever the order of the rows. A share between 0 and 1 leaves either side at least item
+conversation where there are two that are not related.
 """
 
 import hashlib
@@ -16,14 +16,14 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, structs
 
-from callmark.data.near import NearCopies, Sketch, binds, sketch
+from callmark.data.near_duplicates import NearDuplicateIndex, Sketch, is_comparable, sketch
 from callmark.data.stats import ToolSet
 from callmark.errors import BadInput
 from callmark.types import Case, Conversation
 
 
-class Side(Struct, frozen=True):
-    """What is on one side: conversations, rows, calls, and how many calls of each tool."""
+class SplitSummary(Struct, frozen=True):
+    """The size of item side: conversations, rows, calls, and calls by tool."""
 
     conversations: int
     rows: int
@@ -32,40 +32,41 @@ class Side(Struct, frozen=True):
 
 
 class Split(Struct, frozen=True):
-    """The rows of either side by their place among all rows, from 0, in order.
+    """The rows of either side by their index among all rows, in order.
 
-    `numbers` are the row numbers in the file (line or item, from 1), by place. `together` are the rows of each group of several conversations that had to stay on one side. `only_train` and `only_valid` are sets of
-    tools whose conversations are all on one side, most frequent first.
+    `numbers` are the row numbers in the file (line or item, from 1), by index. `kept_together` are the rows of each group of several
+    conversations that had to stay on item side. `only_train` and `only_valid` are sets of tools whose conversations are all on item side,
+    limit frequent first.
     """
 
     train: tuple[int, ...]
     valid: tuple[int, ...]
-    of_train: Side
-    of_valid: Side
-    together: list[list[int]]
+    train_summary: SplitSummary
+    valid_summary: SplitSummary
+    kept_together: list[list[int]]
     only_train: list[ToolSet]
     only_valid: list[ToolSet]
     numbers: tuple[int, ...] = ()
 
 
 def split(rows: Iterable[Conversation], *, valid: float = 0.2, seed: int = 7) -> Split:
-    """Divide rows into `train` and `valid`; `valid` is the share of conversations, 0 to 1.
+    """Split rows into `train` and `valid`; `valid` is the share of conversations, 0 to 1.
 
-    One pass; of each row one signature is kept. No row gives two empty sides, one row is on the side that is nearer to the share.
+    One pass, item signature per row in memory. No rows give two empty sides, a single row goes to the side that is nearer to the share.
     """
     if not 0 <= valid <= 1:
         raise BadInput(f"the share of valid is a number from 0 to 1, not {valid}")
-    gathered = _Gathered()
+    collector = _RowCollector()
     for row in rows:
-        gathered.add(row)
-    groups = gathered.groups(seed)
+        collector.add(row)
+    groups = collector.groups(seed)
     chosen = _choose(groups, valid, seed)
-    return structs.replace(_told(groups, chosen, gathered.called), numbers=tuple(gathered.numbers))
+    return structs.replace(_summarize(groups, chosen, collector.called), numbers=tuple(collector.numbers))
 
 
 class _Group(Struct, gc=False):
-    """Conversations that stay together: how many, their rows, the tools that are called in them, and where it stands in the order drawn:
-    by what is said in it, not by where its rows stand.
+    """Related conversations: how many, their rows, the tools that are called in them, and their rank in the random order, which depends on
+    their content and not on the order of the rows.
     """
 
     conversations: int
@@ -74,10 +75,8 @@ class _Group(Struct, gc=False):
     rank: tuple[bytes, str]
 
 
-class _Gathered:
-    """What is kept of the rows: of each its conversation, the tools it calls and its sketch; of each conversation its name and what tells
-    its longest row from others.
-    """
+class _RowCollector:
+    """Collects the conversation, the tools and the sketch of each row, and the name and the digest of the longest row of each conversation."""
 
     def __init__(self) -> None:
         self.called: list[tuple[str, ...]] = []
@@ -92,15 +91,16 @@ class _Gathered:
         self._of_group: dict[str, int] = {}
 
     def add(self, row: Conversation) -> None:
-        name, drawn = _conversation(row), sketch(row)
+        """Add item row."""
+        name, row_sketch = _conversation_key(row), sketch(row)
         number = self._numbers.setdefault(name, len(self._names))
         if number == len(self._names):
             self._names.append(name[0] if name[1] is None else str(name[1]))
             self._longest.append((0, b""))
             self._parents.append(number)
-        self._longest[number] = max(self._longest[number], (drawn.size, drawn.digest))
-        if binds(row):
-            self._sketches.append((drawn, number))
+        self._longest[number] = max(self._longest[number], (row_sketch.size, row_sketch.digest))
+        if is_comparable(row):
+            self._sketches.append((row_sketch, number))
         if isinstance(row, Case) and row.group is not None:
             self._join(number, self._of_group.setdefault(row.group, number))
         self._owners.append(number)
@@ -109,27 +109,27 @@ class _Gathered:
         self.numbers.append(row.place.number if row.place else len(self.called))
 
     def groups(self, seed: int) -> list[_Group]:
-        """What stays together, in the order drawn."""
-        copies = NearCopies()
-        ordered = sorted(self._sketches, key=lambda one: one[0].digest)  # in whatever order the rows stand
-        for drawn, number in ordered:
-            for copy in copies.add_to_all(drawn):
-                self._join(number, ordered[copy.index][1])
+        """Return the groups of related conversations, in the random order of the seed."""
+        near_duplicates = NearDuplicateIndex()
+        ordered = sorted(self._sketches, key=lambda item: item[0].digest)  # whatever the order of the rows
+        for row_sketch, number in ordered:
+            for near in near_duplicates.add_and_find_all(row_sketch):
+                self._join(number, ordered[near.index][1])
         members: dict[int, list[int]] = {}
         for number in range(len(self._names)):
             members.setdefault(self._root(number), []).append(number)
         rows: dict[int, list[int]] = {}
         for row, number in enumerate(self._owners):
             rows.setdefault(self._root(number), []).append(row)
-        made = []
+        groups = []
         for root, numbers in members.items():
             tools = frozenset(name for row in rows[root] for name in self.called[row])
-            rank = _drawn(seed, min(self._longest[number][1] for number in numbers)), min(self._names[number] for number in numbers)
-            made.append(_Group(len(numbers), rows[root], tools, rank))
-        return sorted(made, key=lambda group: group.rank)
+            rank = _random_key(seed, min(self._longest[number][1] for number in numbers)), min(self._names[number] for number in numbers)
+            groups.append(_Group(len(numbers), rows[root], tools, rank))
+        return sorted(groups, key=lambda group: group.rank)
 
-    def _join(self, one: int, other: int) -> None:
-        self._parents[self._root(one)] = self._root(other)
+    def _join(self, item: int, other: int) -> None:
+        self._parents[self._root(item)] = self._root(other)
 
     def _root(self, number: int) -> int:
         while self._parents[number] != number:
@@ -138,8 +138,8 @@ class _Gathered:
         return number
 
 
-def _conversation(row: Conversation) -> tuple[str, int | None]:
-    """What rows of the same conversation have in common: the id it was cut from, or its own. A row without an id is one by itself."""
+def _conversation_key(row: Conversation) -> tuple[str, int | None]:
+    """Return the key of a row's conversation: the id it was cut from, or its own. A row without an id is a conversation by itself."""
     if isinstance(row, Case) and row.source is not None:
         return row.source.conversation, None
     if row.place is not None and row.id == str(row.place.number):
@@ -148,53 +148,56 @@ def _conversation(row: Conversation) -> tuple[str, int | None]:
 
 
 def _choose(groups: Sequence[_Group], valid: float, seed: int) -> set[int]:
-    """The groups that go to `valid`: from each set of tools its share, then others as far as any are missing."""
+    """Return the indexes of the groups that go to `valid`: the share of each set of tools, then others until the total is reached."""
     total = sum(group.conversations for group in groups)
-    wanted = math.floor(valid * total + 0.5)
+    target = math.floor(valid * total + 0.5)
     if 0 < valid < 1 and len(groups) > 1:
-        wanted = min(max(wanted, 1), total - 1)
+        target = min(max(target, 1), total - 1)
     by_tools: dict[frozenset[str], list[int]] = {}
     for place, group in enumerate(groups):
         by_tools.setdefault(group.tools, []).append(place)
-    quotas = _quotas({tools: sum(groups[place].conversations for place in places) for tools, places in by_tools.items()}, wanted, seed)
+    quotas = _quotas({tools: sum(groups[place].conversations for place in places) for tools, places in by_tools.items()}, target, seed)
     chosen: set[int] = set()
     for tools, places in by_tools.items():
         _take(groups, places, quotas[tools], chosen)
-    missing = wanted - sum(groups[place].conversations for place in chosen)
+    missing = target - sum(groups[place].conversations for place in chosen)
     rest = [place for place in range(len(groups)) if place not in chosen]
     missing -= _take(groups, rest, missing, chosen)
     rest = [place for place in rest if place not in chosen]
-    if missing and (len(rest) > 1 or len(groups) == 1):  # every group that is left has more than are missing; one stays in train
+    if missing and (len(rest) > 1 or len(groups) == 1):  # every group that is left is larger than what is missing; item stays in train
         least = min(rest, key=lambda place: groups[place].conversations)
         if groups[least].conversations < 2 * missing or (not chosen and len(groups) > 1):
             chosen.add(least)
     return chosen
 
 
-def _quotas(sizes: dict[frozenset[str], int], wanted: int, seed: int) -> dict[frozenset[str], int]:
-    """How many of `wanted` each set of tools gives, by its size; what rounding leaves over goes to the largest remainders."""
+def _quotas(sizes: dict[frozenset[str], int], target: int, seed: int) -> dict[frozenset[str], int]:
+    """Return how many of `target` each set of tools gives, by its size; what rounding leaves over goes to the largest remainders."""
     total = sum(sizes.values())
-    quotas = {tools: wanted * size // total for tools, size in sizes.items()}
+    quotas = {tools: target * size // total for tools, size in sizes.items()}
     by_remainder = sorted(
         sizes,
-        key=lambda tools: (-(wanted * sizes[tools] % total), _drawn(seed, "\0".join(sorted(tools)).encode("utf-8", "backslashreplace"))),
+        key=lambda tools: (
+            -(target * sizes[tools] % total),
+            _random_key(seed, "\0".join(sorted(tools)).encode("utf-8", "backslashreplace")),
+        ),
     )
-    for tools in by_remainder[: wanted - sum(quotas.values())]:
+    for tools in by_remainder[: target - sum(quotas.values())]:
         quotas[tools] += 1
     return quotas
 
 
-def _take(groups: Sequence[_Group], places: Iterable[int], most: int, chosen: set[int]) -> int:
-    """Choose groups in their order, each that still fits; how many conversations that made."""
+def _take(groups: Sequence[_Group], places: Iterable[int], limit: int, chosen: set[int]) -> int:
+    """Choose groups in their order, each that still fits, and return how many conversations they have."""
     taken = 0
     for place in places:
-        if taken + groups[place].conversations <= most:
+        if taken + groups[place].conversations <= limit:
             chosen.add(place)
             taken += groups[place].conversations
     return taken
 
 
-def _told(groups: Sequence[_Group], chosen: set[int], called: Sequence[tuple[str, ...]]) -> Split:
+def _summarize(groups: Sequence[_Group], chosen: set[int], called: Sequence[tuple[str, ...]]) -> Split:
     sides: tuple[list[_Group], list[_Group]] = ([], [])
     for place, group in enumerate(groups):
         sides[place in chosen].append(group)
@@ -202,24 +205,24 @@ def _told(groups: Sequence[_Group], chosen: set[int], called: Sequence[tuple[str
     for counted, side in zip(sets, sides, strict=True):
         for group in side:
             counted[group.tools] += group.conversations
-    of_train, of_valid = (_side(side, called) for side in sides)
+    train_summary, valid_summary = (_summarize_side(side, called) for side in sides)
     train, valid = (tuple(sorted(row for group in side for row in group.rows)) for side in sides)
-    together = sorted(group.rows for group in groups if group.conversations > 1)
-    return Split(train, valid, of_train, of_valid, together, _only(sets[0], sets[1]), _only(sets[1], sets[0]))
+    kept_together = sorted(group.rows for group in groups if group.conversations > 1)
+    return Split(train, valid, train_summary, valid_summary, kept_together, _one_sided(sets[0], sets[1]), _one_sided(sets[1], sets[0]))
 
 
-def _side(groups: Sequence[_Group], called: Sequence[tuple[str, ...]]) -> Side:
+def _summarize_side(groups: Sequence[_Group], called: Sequence[tuple[str, ...]]) -> SplitSummary:
     tools = Counter(name for group in groups for row in group.rows for name in called[row])
     rows = sum(len(group.rows) for group in groups)
-    return Side(
-        sum(group.conversations for group in groups), rows, tools.total(), dict(sorted(tools.items(), key=lambda one: (-one[1], one[0])))
+    return SplitSummary(
+        sum(group.conversations for group in groups), rows, tools.total(), dict(sorted(tools.items(), key=lambda item: (-item[1], item[0])))
     )
 
 
-def _only(here: Counter[frozenset[str]], there: Counter[frozenset[str]]) -> list[ToolSet]:
+def _one_sided(here: Counter[frozenset[str]], there: Counter[frozenset[str]]) -> list[ToolSet]:
     found = [ToolSet(sorted(tools), count) for tools, count in here.items() if tools not in there]
-    return sorted(found, key=lambda one: (-one.count, one.tools))
+    return sorted(found, key=lambda item: (-item.count, item.tools))
 
 
-def _drawn(seed: int, what: bytes) -> bytes:
-    return hashlib.blake2b(f"{seed}/".encode() + what, digest_size=16).digest()
+def _random_key(seed: int, content: bytes) -> bytes:
+    return hashlib.blake2b(f"{seed}/".encode() + content, digest_size=16).digest()

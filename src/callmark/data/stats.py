@@ -1,7 +1,7 @@
-"""What is in a dataset: how long the conversations are, who speaks, which tools are called, when, and with which arguments.
+"""Describe a dataset: lengths of conversations, roles, which tools are called, in which order, and with which arguments.
 
-One pass, memory by the number of different tools and lengths, not of rows. Of a case (a decision point, a scenario) the calls
-are the expected ones. Malformed calls count as calls, under their name (`""` where they have none), and are counted apart.
+One pass; memory grows with the number of different tools and lengths, not of rows. The calls of a case (a decision point, a scenario) are
+the expected ones. Malformed calls count as calls, under their name (`""` where they have none), and are also counted separately.
 """
 
 from collections import Counter, defaultdict
@@ -15,12 +15,12 @@ from callmark.data.describe import Description, describe
 from callmark.errors import BadInput
 from callmark.types import Case, Conversation, Tool
 
-_MOST_BITS = 64  # of the length of a text
-_MOST_KEPT = 10_000  # different rows that are counted together before they are spread
+_MAX_BITS = 64  # of the length of a text
+_MAX_PENDING = 10_000  # different rows that are counted as a whole before they are added to the counts
 
 
-class Argument(Struct, frozen=True):
-    """How many of a tool's calls give an argument, and whether the schema asks for it (None: it is not in the schema)."""
+class ArgumentUse(Struct, frozen=True):
+    """How many of a tool's calls have an argument, and whether the schema requires it (None: it is not in the schema)."""
 
     given: int
     share: float
@@ -28,14 +28,14 @@ class Argument(Struct, frozen=True):
 
 
 class ToolSet(Struct, frozen=True):
-    """Tools that were called in the same conversation, and in how many."""
+    """A set of tools that are called in one conversation, and the number of conversations."""
 
     tools: list[str]
     count: int
 
 
 class TurnsAndCalls(Struct, frozen=True):
-    """How many conversations have so many turns and so many calls."""
+    """The number of conversations with this many turns and this many calls."""
 
     turns: int
     calls: int
@@ -43,8 +43,8 @@ class TurnsAndCalls(Struct, frozen=True):
 
 
 class Stats(Struct, frozen=True):
-    """The numbers of one dataset; `turns_counts` and `calls_counts` are `{length: conversations}`. `text_lengths` are of messages that
-    say something, by role: `{characters: messages}`, a key for all from that power of two to the next.
+    """The statistics of one dataset; `turns_counts` and `calls_counts` are `{length: conversations}`. `text_lengths` are those of messages
+    with text, by role: `{characters: messages}`, one key for all lengths from that power of two to the next.
     """
 
     conversations: int
@@ -60,7 +60,7 @@ class Stats(Struct, frozen=True):
     calls_per_message: dict[int, int]
     follows: dict[str, dict[str, int]]
     tool_sets: list[ToolSet]
-    arguments: dict[str, dict[str, Argument]]
+    arguments: dict[str, dict[str, ArgumentUse]]
     turns_counts: dict[int, int]
     calls_counts: dict[int, int]
     turns_and_calls: list[TurnsAndCalls]
@@ -69,7 +69,7 @@ class Stats(Struct, frozen=True):
     def _repr_html_(self) -> str:
         parts = (self.num_turns, self.tool_calls)
         names = ("count", "mean", "std", "min", "q25", "q50", "q75", "max", "total")
-        cells = ["".join(f"<td>{_shown(getattr(part, name))}</td>" for part in parts) for name in names]
+        cells = ["".join(f"<td>{_format_number(getattr(part, name))}</td>" for part in parts) for name in names]
         rows = "".join(
             f"<tr><th>{name.replace('q', '') + '%' if name[0] == 'q' else name}</th>{cell}</tr>"
             for name, cell in zip(names, cells, strict=True)
@@ -78,18 +78,18 @@ class Stats(Struct, frozen=True):
 
 
 def stats(rows: Iterable[Conversation]) -> Stats:
-    """The statistics of conversations or cases. No row at all raises `BadInput`."""
-    tally = Tally()
+    """Return the statistics of conversations or cases. No row at all raises `BadInput`."""
+    tally = StatsTally()
     for row in rows:
         tally.add(row)
     return tally.stats()
 
 
-class Tally:
-    """Counts row by row; `stats()` is what has been counted so far.
+class StatsTally:
+    """Counts row by row; `stats()` returns the statistics so far.
 
-    Rows that call the same tools in the same order are counted together first (`_sequences`, `_speakers`), which is most of the
-    work; now and then these are spread over the counts that people see, so that memory stays flat.
+    Rows that call the same tools in the same order are counted as a whole first (`_sequences`, `_role_sequences`), which saves most of the
+    work; now and then these are added to the counts by name, so that memory stays flat.
     """
 
     def __init__(self) -> None:
@@ -102,20 +102,20 @@ class Tally:
         self._pairs: Counter[tuple[str, str]] = Counter()
         self._sets: Counter[frozenset[str]] = Counter()
         self._given: Counter[tuple[str, str]] = Counter()
-        self._both: Counter[tuple[int, int]] = Counter()
-        self._lengths: defaultdict[str, list[int]] = defaultdict(lambda: [0] * _MOST_BITS)
+        self._turns_and_calls: Counter[tuple[int, int]] = Counter()
+        self._lengths: defaultdict[str, list[int]] = defaultdict(lambda: [0] * _MAX_BITS)
         self._malformed = 0
         self._listed: dict[str, Tool] = {}
         self._last_tools: tuple[Tool, ...] | None = None
-        self._speakers: dict[tuple[str, ...], int] = {}
+        self._role_sequences: dict[tuple[str, ...], int] = {}
         self._sequences: dict[tuple[tuple[str, ...], ...], int] = {}
         self._keys: dict[tuple[str, ...], int] = {}
 
     def add(self, row: Conversation) -> None:
         """Count one conversation or case."""
         self._rows += 1
-        speakers = tuple([message.role for message in row.messages])
-        self._speakers[speakers] = self._speakers.get(speakers, 0) + 1
+        roles = tuple([message.role for message in row.messages])
+        self._role_sequences[roles] = self._role_sequences.get(roles, 0) + 1
         if row.tools is not self._last_tools:
             self._last_tools = row.tools
             self._listed.update((tool.name, tool) for tool in row.tools if tool.name not in self._listed)
@@ -134,25 +134,25 @@ class Tally:
                     keys = (call.name, *call.arguments)
                     self._keys[keys] = self._keys.get(keys, 0) + 1
             sequence.append(tuple(names))
-        self._both[(len(speakers), sum(map(len, groups)))] += 1
+        self._turns_and_calls[(len(roles), sum(map(len, groups)))] += 1
         lengths = self._lengths
         for message in row.messages:
             lengths[message.role][len(message.text).bit_length()] += 1
-        spoken = tuple(sequence)
-        self._sequences[spoken] = self._sequences.get(spoken, 0) + 1
-        if len(self._sequences) + len(self._speakers) + len(self._keys) > _MOST_KEPT:
-            self._spread()
+        key = tuple(sequence)
+        self._sequences[key] = self._sequences.get(key, 0) + 1
+        if len(self._sequences) + len(self._role_sequences) + len(self._keys) > _MAX_PENDING:
+            self._flush()
 
     def stats(self) -> Stats:
-        """Everything counted so far, most frequent first."""
+        """Return the statistics so far, most frequent first. No row at all raises `BadInput`."""
         if not self._rows:
             raise BadInput("there is no row to count")
-        self._spread()
+        self._flush()
         turns: Counter[int] = Counter()
         calls: Counter[int] = Counter()
-        for (of_turns, of_calls), count in self._both.items():
-            turns[of_turns] += count
-            calls[of_calls] += count
+        for (num_turns, num_calls), count in self._turns_and_calls.items():
+            turns[num_turns] += count
+            calls[num_calls] += count
         follows: dict[str, dict[str, int]] = {}
         for (before, after), count in self._pairs.most_common():
             follows.setdefault(before, {})[after] = count
@@ -169,11 +169,11 @@ class Tally:
             last_call=dict(self._last.most_common()),
             calls_per_message=dict(sorted(self._per_message.items())),
             follows=follows,
-            tool_sets=[ToolSet(sorted(names), count) for names, count in _ranked_sets(self._sets)],
+            tool_sets=[ToolSet(sorted(names), count) for names, count in _rank_sets(self._sets)],
             arguments=self._arguments(),
             turns_counts=dict(sorted(turns.items())),
             calls_counts=dict(sorted(calls.items())),
-            turns_and_calls=[TurnsAndCalls(*both, count) for both, count in sorted(self._both.items())],
+            turns_and_calls=[TurnsAndCalls(*numbers, count) for numbers, count in sorted(self._turns_and_calls.items())],
             text_lengths=self._text_lengths(),
         )
 
@@ -181,9 +181,10 @@ class Tally:
         found = {role: {1 << bits - 1: count for bits, count in enumerate(self._lengths[role]) if bits and count} for role in self._roles}
         return {role: counts for role, counts in found.items() if counts}
 
-    def _spread(self) -> None:
-        for speakers, count in self._speakers.items():
-            for role in speakers:
+    def _flush(self) -> None:
+        """Add the rows that are counted as a whole to the counts by name."""
+        for roles, count in self._role_sequences.items():
+            for role in roles:
                 self._roles[role] += count
         for sequence, count in self._sequences.items():
             for group in sequence:
@@ -200,28 +201,28 @@ class Tally:
         for (name, *keys), count in self._keys.items():
             for key in keys:
                 self._given[(name, key)] += count
-        self._speakers, self._sequences, self._keys = {}, {}, {}
+        self._role_sequences, self._sequences, self._keys = {}, {}, {}
 
-    def _arguments(self) -> dict[str, dict[str, Argument]]:
+    def _arguments(self) -> dict[str, dict[str, ArgumentUse]]:
         given: dict[str, list[str]] = {}
         for name, key in self._given:
             given.setdefault(name, []).append(key)
-        coverage: dict[str, dict[str, Argument]] = {}
+        coverage: dict[str, dict[str, ArgumentUse]] = {}
         for name, total in self._tools.most_common():
             parameters = self._listed[name].parameters if name in self._listed else {}
-            needed = required(parameters)
+            required_keys = required(parameters)
             known = dict.fromkeys(properties(parameters))
             seen = [key for key in given.get(name, []) if key not in known]
             coverage[name] = {
-                key: Argument(self._given[(name, key)], self._given[(name, key)] / total, key in needed if key in known else None)
+                key: ArgumentUse(self._given[(name, key)], self._given[(name, key)] / total, key in required_keys if key in known else None)
                 for key in [*known, *sorted(seen)]
             }
         return coverage
 
 
-def _shown(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}".rstrip("0").rstrip(".")
 
 
-def _ranked_sets(sets: Counter[frozenset[str]]) -> list[tuple[frozenset[str], int]]:
+def _rank_sets(sets: Counter[frozenset[str]]) -> list[tuple[frozenset[str], int]]:
     return sorted(sets.items(), key=lambda item: (-item[1], sorted(item[0])))

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from callmark.calls.strict import scrub
-from callmark.calls.toolsets import Toolsets
+from callmark.calls.toolsets import ToolListCache
 from callmark.errors import BadInput
 from callmark.formats.dataset import BadRow, Dataset
 from callmark.formats.detect import detect_format, find_format
@@ -66,7 +66,7 @@ def load_tools(path: str) -> ReadContext:
     """Return the context for reading rows whose tools are in a file of their own: a JSON list, or one tool per line."""
     text = Rows(path).read_all()
     try:
-        raw, tools = Toolsets().read(text if is_json(text) else b"[" + b",".join(text.split(b"\n")) + b"]")
+        raw, tools = ToolListCache().read(text if is_json(text) else b"[" + b",".join(text.split(b"\n")) + b"]")
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
     if not tools:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from callmark.calls.messages import call_text, field_problem, read_messages
+from callmark.calls.messages import call_text, explain_validation_error, read_messages
 from callmark.calls.shapes import CALL_KEYS, read_call_text
 from callmark.errors import BadInput
 from callmark.formats.anthropic_blocks import MADE_UP, OF_TEXT, THOUGHTS, Fields, kind_of
@@ -68,7 +68,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     try:
         wire = _decode(row)
     except msgspec.ValidationError as error:
-        raise BadInput(field_problem(str(error))) from None
+        raise BadInput(explain_validation_error(str(error))) from None
     fields = [*_prompts(wire.system), *(message for index, turn in enumerate(wire.messages) for message in _messages(turn, index))]
     texts = [_encode(message) for message in fields]
     messages = read_messages(b"[" + b",".join(texts) + b"]")
@@ -105,7 +105,7 @@ def _messages(turn: dict[str, Raw], index: int) -> list[Fields]:
         try:
             blocks = _decode_blocks(content)
         except msgspec.ValidationError as error:
-            raise BadInput(field_problem(str(error), f"{where}.content")) from None
+            raise BadInput(explain_validation_error(str(error), f"{where}.content")) from None
         run: list[tuple[str, Any]] = []
         for number, block in enumerate(blocks):
             at = f"{where}.content[{number}]"

@@ -100,12 +100,6 @@ class Dataset:
         if not self.good_rows and parts == 1:
             raise self._no_rows(rows.name)
 
-    @property
-    def side_tools(self) -> bytes:
-        """The JSON of the tools that rows without any get; empty where there are none."""
-        raw, tools = self._read_context.side
-        return raw if tools else b""
-
     def digest(self) -> str:
         """Return a digest of all rows, once they were read to the end; empty where none was asked for."""
         return f"xxh3:{self._hash.hexdigest()}" if self._hash is not None else ""

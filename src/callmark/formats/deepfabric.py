@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, structs
 
-from callmark.calls.messages import NOTHING, message_texts, read_messages
+from callmark.calls.messages import ABSENT, message_texts, read_messages
 from callmark.calls.strict import dump, scrub
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
@@ -52,11 +52,11 @@ class _Metadata(Struct):
 
 class _Context(Struct):
     executions: list[Raw] | None = None
-    available_tools: Raw = NOTHING
+    available_tools: Raw = ABSENT
 
 
 class _Row(Struct):
-    metadata: Raw = NOTHING
+    metadata: Raw = ABSENT
     tool_context: _Context | None = None
 
 
@@ -207,7 +207,7 @@ def _restore_id(fields: dict[str, Any], key: str, stood: Mapping[str, str | None
 def _metadata(text: Raw) -> _Metadata:
     """What concerns us in the metadata, which may be anything."""
     try:
-        return _decode_metadata(text) if text is not NOTHING else _Metadata()
+        return _decode_metadata(text) if text is not ABSENT else _Metadata()
     except msgspec.ValidationError:
         return _Metadata()
 
@@ -235,6 +235,4 @@ def _is_own_metadata(metadata: Raw) -> bool:
         return False
 
 
-FORMAT = Format(
-    "deepfabric", "DeepFabric", detect, read, write, leftover_keys=_leftover_keys, needs_call_ids=True, call_id_pattern=CALL_ID
-)
+FORMAT = Format("deepfabric", "DeepFabric", detect, read, write, leftover_keys=_leftover_keys, needs_call_ids=True, call_id_pattern=CALL_ID)

@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from callmark.calls.expected import without_globs
+from callmark.calls.expected import escape_globs
 from callmark.calls.messages import expected_texts, message_text
-from callmark.calls.strict import DEEPEST, deeper_than, dump, scrub
+from callmark.calls.strict import DEEPEST, is_deeper_than, dump, scrub
 from callmark.types import Call, Case, Message, Prediction, Text
 
 RESULTS, METRICS = "evaluation_results.json", "evaluation_metrics.json"
@@ -89,7 +89,7 @@ def _call(call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def _expected_call(call: Call) -> dict[str, Any]:
     """The call in document 004's shape, in which a string with a star is a glob: one that was none is written as `$literal`."""
-    return _call(call, {name: without_globs(value) for name, value in call.arguments.items()})
+    return _call(call, {name: escape_globs(value) for name, value in call.arguments.items()})
 
 
 def _stood(text: Text) -> Any:
@@ -121,7 +121,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
             return value if math.isfinite(value) else None
         case int():
             return int(value) if abs(value) <= sys.float_info.max else dump(value)
-        case Mapping() | list() | tuple() if depth == 2 and deeper_than(value, DEEPEST):
+        case Mapping() | list() | tuple() if depth == 2 and is_deeper_than(value, DEEPEST):
             return dump(value)
         case Mapping():
             return {scrub(key if isinstance(key, str) else _shown(key)): _plain(item, depth + 1) for key, item in value.items()}

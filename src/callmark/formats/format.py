@@ -1,11 +1,11 @@
-"""The contract of a file format: how to detect, read and write its rows. One file per format, found through the registry, kind `formats`."""
+"""The contract of a file format: how to detect, read and write its rows. One file per format, found through the registry."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import Raw, Struct
 
-from callmark.calls.toolsets import Toolsets
+from callmark.calls.toolsets import ToolListCache
 from callmark.formats.delta_reader import DeltaReader
 from callmark.types import Conversation, Place, Prediction, Tool
 
@@ -18,7 +18,7 @@ class ReadContext:
     def __init__(self, *, raw_tools: bytes = b"[]", tools: tuple[Tool, ...] = ()) -> None:
         self.default_tools: ToolList = (raw_tools, tools)
         self.delta = DeltaReader(self.default_tools)
-        self._toolsets = Toolsets()
+        self._toolsets = ToolListCache()
 
     def read_tools(self, text: bytes) -> ToolList:
         """Return the tools of a row from their JSON, or the default ones where it has none."""

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field, structs
 
+from callmark.calls.text import text_markers
 from callmark.errors import BadInput
 from callmark.formats.prediction_lines import decode_prediction, encode_prediction
-from callmark.formats.predictions import Answer, Predictions
+from callmark.formats.predictions import PredictionRow, Predictions
 from callmark.types import Case, Place, Prediction
 
-_MARKERS = ("<tool_call>", "[TOOL_CALLS]", "<|python_tag|>", "<function=")  # of calls in raw text
 _HELD_DECODED = 20_000  # predictions; more are held as their lines, which take a quarter of the memory
 
 Held = Prediction | bytes  # a prediction, or its line
@@ -86,6 +86,7 @@ def match_predictions(*files: Predictions) -> MatchedPredictions:
     all_positions = True  # whether every row gives the position of its case
     info = PredictionsInfo(name=" and ".join(file.name for file in files))
     in_order: bool | None = None
+    markers = text_markers()
     for file, place, row in _rows(files):
         has_case = row.case is not None
         if in_order is None:
@@ -100,7 +101,7 @@ def match_predictions(*files: Predictions) -> MatchedPredictions:
         info.rows += 1
         if row.parsed:
             info.parsed += 1
-        elif not prediction.calls and any(marker in prediction.text for marker in _MARKERS):
+        elif not prediction.calls and any(marker in prediction.text for marker in markers):
             info.unparsed += 1
         held: Held = prediction if info.rows <= _HELD_DECODED else encode_prediction(prediction)
         if key not in by_case:
@@ -120,7 +121,7 @@ def match_predictions(*files: Predictions) -> MatchedPredictions:
     return MatchedPredictions(by_case, bool(in_order), info)
 
 
-def _rows(files: Iterable[Predictions]) -> Iterator[tuple[Predictions, Place, Answer]]:
+def _rows(files: Iterable[Predictions]) -> Iterator[tuple[Predictions, Place, PredictionRow]]:
     for file in files:
         for place, row in file:
             yield file, place, row

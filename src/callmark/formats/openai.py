@@ -10,8 +10,17 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from callmark.calls.expected import read_expected_text, read_usual_expected
-from callmark.calls.messages import NOTHING, AnyMessage, UsualMessage, call_text, expected_texts, field_problem, message_texts, messages_of
+from callmark.calls.expected import read_expected_call_text, read_common_expected
+from callmark.calls.messages import (
+    ABSENT,
+    AnyMessage,
+    CommonMessage,
+    call_text,
+    expected_texts,
+    explain_validation_error,
+    message_texts,
+    build_messages,
+)
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats.format import Format, ReadContext, check_utf8, row_id
@@ -19,16 +28,16 @@ from callmark.types import Call, Case, Conversation, Place, Source, SourceRow, T
 
 
 class _Fields(Struct, gc=False):
-    tools: Raw = NOTHING
-    functions: Raw = NOTHING
+    tools: Raw = ABSENT
+    functions: Raw = ABSENT
     id: Any = None
-    item: Raw = NOTHING
-    expected_output: Raw = NOTHING
+    item: Raw = ABSENT
+    expected_output: Raw = ABSENT
     group: Any = None
 
 
 class _UsualRow(_Fields, gc=False):
-    messages: list[UsualMessage] | None = None
+    messages: list[CommonMessage] | None = None
     source: Source | str | int | float | bool | None = None
 
 
@@ -42,7 +51,7 @@ class _OwnRow(Struct, gc=False, forbid_unknown_fields=True):
     """A decision point as `expand` writes it, less its tools: nothing else can stand in it, so that what was taken out was its own."""
 
     id: str
-    messages: list[UsualMessage]
+    messages: list[CommonMessage]
     expected_output: Raw
     source: _OwnSource | None = None
     group: str | None = None
@@ -55,7 +64,7 @@ class _AnyRow(_Fields, gc=False):
 
 class _Expected(Struct):
     tool_calls: list[Raw] | None = None
-    function_call: Raw = NOTHING
+    function_call: Raw = ABSENT
     alternatives: list[list[Raw]] | None = None
 
 
@@ -88,7 +97,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
         wire = None  # what was taken out may have been that of something inside what is expected, or of a key that stands twice
     if wire is not None and shorter is not None and wire.messages is not None:
         raw_tools, tools = context.delta.tools
-        messages = messages_of(wire.messages)
+        messages = build_messages(wire.messages)
         if shorter.from_middle:
             messages = (*shorter.messages, *messages)
             context.delta.store_messages(row, shorter, messages)
@@ -97,27 +106,27 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     else:
         wire = _decode(row)
         outer = wire
-        if wire.messages is None and wire.item is not NOTHING:
+        if wire.messages is None and wire.item is not ABSENT:
             body = wire.item
             wire = _decode(body, "item")
-        found = next((raw for raw in (wire.tools, wire.functions, outer.tools, outer.functions) if raw is not NOTHING), NOTHING)
+        found = next((raw for raw in (wire.tools, wire.functions, outer.tools, outer.functions) if raw is not ABSENT), ABSENT)
         raw_tools, tools = context.read_tools(bytes(found))
         if wire.messages is None:
             raise BadInput("the row has no messages")
-        messages = messages_of(wire.messages)
-        if body is row and wire.tools is not NOTHING:
+        messages = build_messages(wire.messages)
+        if body is row and wire.tools is not ABSENT:
             context.delta.store_tools(row, (raw_tools, tools))
     own_id = row_id(wire.id, place)
     usual = wire.__class__ is not _AnyRow
-    if wire.expected_output is NOTHING or bytes(wire.expected_output) == b"null":
+    if wire.expected_output is ABSENT or bytes(wire.expected_output) == b"null":
         return Conversation(own_id, messages, tools, place, SourceRow(messages, tools, row, body, (), raw_tools, usual))
     body_of_expected: Text = wire.expected_output
     texts: list[Raw] = []
     others: list[list[Raw]] = []
-    expected = read_usual_expected(body_of_expected)
+    expected = read_common_expected(body_of_expected)
     if expected is None:
         texts, others = _expected(wire.expected_output)
-        expected = tuple([read_expected_text(bytes(text)) for text in texts])
+        expected = tuple([read_expected_call_text(bytes(text)) for text in texts])
         body_of_expected = b""
     return Case(
         own_id,
@@ -126,7 +135,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
         place,
         SourceRow(messages, tools, row, body, (), raw_tools, usual, expected, texts, body_of_expected),
         expected=expected,
-        alternatives=tuple([tuple([read_expected_text(bytes(text)) for text in calls]) for calls in others]) if others else (),
+        alternatives=tuple([tuple([read_expected_call_text(bytes(text)) for text in calls]) for calls in others]) if others else (),
         source=_source(wire.source),
         group=wire.group if isinstance(wire.group, str) else None,
     )
@@ -167,7 +176,7 @@ def _decode(row: bytes | Raw, where: str = "") -> _UsualRow | _AnyRow:
     try:
         return _decode_any(row)
     except msgspec.ValidationError as error:
-        raise BadInput(field_problem(str(error), where)) from None
+        raise BadInput(explain_validation_error(str(error), where)) from None
 
 
 def _expected(text: Raw) -> tuple[list[Raw], list[list[Raw]]]:
@@ -175,8 +184,8 @@ def _expected(text: Raw) -> tuple[list[Raw], list[list[Raw]]]:
     try:
         wire = _decode_expected(text)
     except msgspec.ValidationError as error:
-        raise BadInput(field_problem(str(error), "expected_output")) from None
-    older = [wire.function_call] if wire.function_call is not NOTHING and bytes(wire.function_call) != b"null" else []
+        raise BadInput(explain_validation_error(str(error), "expected_output")) from None
+    older = [wire.function_call] if wire.function_call is not ABSENT and bytes(wire.function_call) != b"null" else []
     return [*(wire.tool_calls or []), *older], wire.alternatives or []
 
 

@@ -4,7 +4,7 @@ import json
 
 import msgspec
 
-from callmark.calls.messages import field_problem
+from callmark.calls.messages import explain_validation_error
 from callmark.errors import BadInput
 
 _FOUND = 20  # characters of the offending place that are shown
@@ -19,7 +19,7 @@ def explain(row: bytes, error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"the row is not UTF-8 text, byte 0x{row[error.start]:02x} at column {error.start + 1:,}"
     if isinstance(error, msgspec.ValidationError):
-        return field_problem(str(error))
+        return explain_validation_error(str(error))
     return _not_json(row, error)
 
 

@@ -60,7 +60,7 @@ class Rows:
                 if self.unit == "item":
                     yield from self._items()
                 else:
-                    lines = self._stream if self.compression is None else self._lines_read_lines()
+                    lines = self._stream if self.compression is None else self._decompressed_lines()
                     for number, line in enumerate(chain(self._first_lines, lines), self._leading_blanks + 1):
                         if not line.isspace():
                             yield number, line
@@ -95,7 +95,7 @@ class Rows:
             raise BadInput(f"{self.name} is UTF-16 text, UTF-8 was expected", f"Convert it first: iconv -f UTF-16 -t UTF-8 {self.name}")
         if b"\0" in head:
             raise BadInput(f"{self.name} is not a text file, JSON or JSONL was expected")
-        while line := self._stream.readline() if self.compression is None else self._lines_read_line():
+        while line := self._stream.readline() if self.compression is None else self._decompressed_line():
             if not self._leading_blanks:
                 line = line.removeprefix(_BOM)
             if not line.isspace():
@@ -104,20 +104,18 @@ class Rows:
         return []
 
     def _decompressed_lines(self) -> Iterator[bytes]:
-        return iter(self._lines_read_line, b"")
+        return iter(self._decompressed_line, b"")
 
     def _decompressed_line(self) -> bytes:
         line = self._stream.readline(LONGEST_LINE)
         if len(line) == LONGEST_LINE:
-            raise BadInput(
-                f"{self.name}, line {self._lines_read + 1}: the {self.compression} file unpacks to a line of {_mebibytes(len(line))} or more"
-            )
+            where = f"{self.name}, line {self._lines_read + 1}"
+            raise BadInput(f"{where}: the {self.compression} file unpacks to a line of {_mebibytes(len(line))} or more")
         self._lines_read += bool(line)
         self._blank_in_a_row = self._blank_in_a_row + 1 if line.isspace() else 0
         if self._blank_in_a_row > MAX_BLANK_LINES:
-            raise BadInput(
-                f"{self.name}, line {self._lines_read:,}: the {self.compression} file unpacks to more than {MAX_BLANK_LINES:,} blank lines in a row"
-            )
+            where = f"{self.name}, line {self._lines_read:,}"
+            raise BadInput(f"{where}: the {self.compression} file unpacks to more than {MAX_BLANK_LINES:,} blank lines in a row")
         return line
 
     def _read_rest(self) -> bytes:
@@ -131,7 +129,8 @@ class Rows:
             size += len(piece)
             if size >= LARGEST_FILE:
                 raise BadInput(
-                    f"{self.name}: the {self.compression} file unpacks to {_mebibytes(size)} or more in one piece", "JSONL may be of any size."
+                    f"{self.name}: the {self.compression} file unpacks to {_mebibytes(size)} or more in one piece",
+                    "JSONL may be of any size.",
                 )
         return b"".join(pieces)
 

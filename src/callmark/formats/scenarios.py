@@ -16,8 +16,8 @@ from typing import Any, cast
 import msgspec
 from msgspec import Raw, Struct
 
-from callmark.calls.expected import read_expected_text, without_globs
-from callmark.calls.messages import expected_texts, field_problem
+from callmark.calls.expected import read_expected_call_text, escape_globs
+from callmark.calls.messages import expected_texts, explain_validation_error
 from callmark.calls.strict import NotStrict, dump, parse
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
@@ -74,7 +74,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Case:
     if wire.expected_function_calls is None:
         raise BadInput("the scenario has no expected_function_calls")
     raw_tools, tools = context.read_tools(bytes(wire.tools))
-    expected = tuple([read_expected_text(bytes(call)) for call in wire.expected_function_calls])
+    expected = tuple([read_expected_call_text(bytes(call)) for call in wire.expected_function_calls])
     return Case(
         row_id(wire.id, place),
         (),
@@ -118,7 +118,7 @@ def read_data(given: Any) -> UserData:
     try:
         read = msgspec.convert(given, UserData)
     except msgspec.ValidationError as error:
-        raise BadInput(field_problem(str(error), "data")) from None
+        raise BadInput(explain_validation_error(str(error), "data")) from None
     _refuse_unknown(given, UserData.__struct_fields__, "data: there is no field")
     if read.style not in STYLES:
         raise BadInput(f"data.style is {read.style!r}, one of {', '.join(STYLES)} was expected{did_you_mean(read.style[:99], STYLES)}")
@@ -159,7 +159,7 @@ def _refuse_unknown(given: Collection[str], known: Collection[str], sentence: st
 
 
 def _call(call: Call) -> bytes:
-    arguments = {key: without_globs(value) for key, value in call.arguments.items()}
+    arguments = {key: escape_globs(value) for key, value in call.arguments.items()}
     return msgspec.json.encode({"functionName": call.name, "arguments": call.text if call.malformed else Raw(dump(arguments).encode())})
 
 

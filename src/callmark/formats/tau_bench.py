@@ -12,8 +12,8 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Raw, Struct, structs
 
-from callmark.calls.matchers import literal
-from callmark.calls.messages import field_problem, read_messages
+from callmark.calls.matchers import wrap_literal
+from callmark.calls.messages import explain_validation_error, read_messages
 from callmark.calls.shapes import read_call_text
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
@@ -99,7 +99,7 @@ def _read(row: bytes) -> _Row:
     try:
         wire = _decode(row)
     except msgspec.ValidationError as error:
-        raise BadInput(field_problem(str(error))) from None
+        raise BadInput(explain_validation_error(str(error))) from None
     if wire.task_id is None:
         raise BadInput("the row has no task_id")
     if wire.trial is not None and wire.trial < 0:
@@ -118,7 +118,7 @@ def _ending(transcript: tuple[Message, ...]) -> str:
 def _expected(text: Raw) -> Call:
     """An action as an expected call. A recorded value that looks like a matcher is not one: it is wrapped in `$literal`."""
     call = read_call_text(bytes(text))
-    return structs.replace(call, arguments={key: literal(value) for key, value in call.arguments.items()})
+    return structs.replace(call, arguments={key: wrap_literal(value) for key, value in call.arguments.items()})
 
 
 FORMAT = Format("tau-bench", "recorded simulations", detect, read_case, read_prediction=read_prediction)

@@ -18,6 +18,8 @@ _NAMES = frozenset({"name", "functionName", "function", "tool", "function_name",
 
 def read_actual(actual: Any, tools: Sequence[Tool] = ()) -> tuple[Call, ...]:
     """Return the calls that a model made. `tools` help to find calls in a text."""
+    if actual.__class__ is list:  # nearly always
+        return _read_list(actual, tools)
     match actual:
         case None:
             return ()
@@ -39,9 +41,9 @@ def read_actual(actual: Any, tools: Sequence[Tool] = ()) -> tuple[Call, ...]:
 
 def _read_list(values: Sequence[Any], tools: Sequence[Tool]) -> tuple[Call, ...]:
     for value in values:
-        if isinstance(value, Message):
+        if value.__class__ is Message:
             return tuple(call for message in values for call in read_actual(message, tools))
-        if isinstance(value, dict) and not _is_call(value) and ("role" in value or "type" in value):
+        if isinstance(value, dict) and ("role" in value or ("type" in value and not _is_call(value))):
             return _read_response({"output": list(values)}, tools)  # messages, or the items of a Responses body
     return read_calls(values if isinstance(values, list) else list(values))
 

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from callmark.calls.expected import without_globs
+from callmark.calls.expected import escape_globs
 from callmark.calls.matchers import SIMILAR
 from callmark.errors import BadInput, EvaluatorError
 from callmark.grading.attempt import Attempt
@@ -136,7 +136,7 @@ def _function_call(call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def _ground_truth(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return expected arguments as the LOB evaluation writes them: literal stars are escaped, values under a match rule are plain again."""
-    return {key: without_globs(_without_rule(value)) for key, value in arguments.items()}
+    return {key: escape_globs(_without_rule(value)) for key, value in arguments.items()}
 
 
 def _without_rule(value: Any) -> Any:

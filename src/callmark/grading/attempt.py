@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from callmark.calls.pairing import Pair, Pairing, by_similar, compare, no_schema, pair
-from callmark.calls.provenance import Sources, plainly_nowhere
+from callmark.calls.pairing import Pair, Pairing, compare_arguments, compare_similar, no_schema, pair_calls
+from callmark.calls.provenance import SourceIndex, fast_hallucinated
 from callmark.calls.schema import Schemas
 from callmark.grading.ignored_functions import is_ignored
 from callmark.types import Call, Case, Message, Prediction, Tool
@@ -51,7 +51,7 @@ class Attempt:
         tools: Sequence[Tool] = (),
         messages: Sequence[Message] = (),
         schemas: Schemas | None = None,
-        earlier_sources: Sources | None = None,
+        earlier_sources: SourceIndex | None = None,
         case: Case | None = None,
         prediction: Prediction | None = None,
     ) -> None:
@@ -63,7 +63,7 @@ class Attempt:
         self.prediction = prediction
         self._schemas = schemas
         self._earlier_sources = earlier_sources
-        self._sources: Sources | None = None
+        self._sources: SourceIndex | None = None
         self._execution: Execution | None = None
         self._exact: Pairing | None = None
         self._pairings: dict[tuple[PairingRule, tuple[str, ...]], Pairing] | None = None
@@ -77,7 +77,7 @@ class Attempt:
         """
         if rule == "exact" and not ignore:
             if self._exact is None:
-                self._exact = pair(self.expected, self.actual, parameters=self.parameters if self.tools else no_schema)
+                self._exact = pair_calls(self.expected, self.actual, parameters=self.parameters if self.tools else no_schema)
             return self._exact
         if self._pairings is None:
             self._pairings = {}
@@ -106,20 +106,20 @@ class Attempt:
         return self._schemas
 
     @property
-    def sources(self) -> Sources:
+    def sources(self) -> SourceIndex:
         """The index of values in the conversation, built when it is first used."""
         if self._sources is None:
-            self._sources = self._earlier_sources.extended(self.messages) if self._earlier_sources else Sources(self.messages)
+            self._sources = self._earlier_sources.extended(self.messages) if self._earlier_sources else SourceIndex(self.messages)
         return self._sources
 
     @property
-    def built_sources(self) -> Sources | None:
+    def built_sources(self) -> SourceIndex | None:
         """The index of values if it was built, for the next attempt that begins with the same messages."""
         return self._sources
 
     def find_source(self, value: str | int | float, actual_index: int) -> int | None:
         """Return the first message before that actual call in which the value appears; None for a hallucinated value."""
-        if plainly_nowhere(value, self.messages):
+        if fast_hallucinated(value, self.messages):
             return None
         found = self.sources.find(value)
         return found if found is None or found < self.message_of(actual_index) else None
@@ -153,9 +153,9 @@ class Attempt:
     def _pair_similar(self) -> Pairing:
         if len(self.expected) == 1 and len(self.actual) == 1 and self.pair().pairs:  # only what differs by `exact` can change
             exact = self.pair().pairs[0].arguments
-            similar = by_similar(exact, self.expected[0].arguments, self.actual[0].arguments)
+            similar = compare_similar(exact, self.expected[0].arguments, self.actual[0].arguments)
             return self.pair() if similar is exact else Pairing((Pair(0, 0, similar),), (), ())
-        return pair(self.expected, self.actual, rule="similar", any_case=True, parameters=self.parameters)
+        return pair_calls(self.expected, self.actual, rule="similar", ignore_case=True, parameters=self.parameters)
 
     def _pair_without(self, rule: PairingRule, ignore: tuple[str, ...]) -> Pairing:
         expected = [index for index, call in enumerate(self.expected) if not is_ignored(call.name, ignore)]
@@ -164,11 +164,11 @@ class Attempt:
             return self.pair(rule)
         if not expected and not actual:
             return _NO_CALLS
-        left = pair(
+        left = pair_calls(
             [self.expected[index] for index in expected],
             [self.actual[index] for index in actual],
             rule=rule,
-            any_case=rule == "similar",
+            ignore_case=rule == "similar",
             parameters=self.parameters,
         )
         return Pairing(
@@ -197,5 +197,5 @@ class Attempt:
         if actual.malformed:
             return False
         if not self.tools:
-            return not expected.malformed and compare(expected.arguments, actual.arguments).all_agree
+            return not expected.malformed and compare_arguments(expected.arguments, actual.arguments).all_agree
         return self.schemas.could_run(actual)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from callmark.calls.strict import scrub
 from callmark.errors import EvaluatorError
@@ -18,6 +18,7 @@ from callmark.grading.evaluator import Evaluator, Metric, Result, dependencies
 from callmark.types import Metrics, Note
 
 _LARGEST = sys.float_info.max
+_ANY_NUMBER = (-_LARGEST, _LARGEST)
 _LONGEST_ERROR = 500  # characters
 
 
@@ -41,7 +42,7 @@ class CheckedEvaluator:
     An evaluator without metrics (a plain function) may return any names. `pure` says that it declares what its results depend on.
     """
 
-    __slots__ = ("_evaluate", "_limits", "_names", "evaluator", "full_names", "name", "pure")
+    __slots__ = ("_evaluate", "_metrics", "_names", "evaluator", "name", "pure")
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
@@ -49,41 +50,37 @@ class CheckedEvaluator:
         self.pure = dependencies(evaluator) is not None
         self._evaluate = evaluator.evaluate
         self._names = tuple([metric.name for metric in evaluator.metrics])
-        self._limits = tuple([metric.bounds or (-_LARGEST, _LARGEST) for metric in evaluator.metrics])
-        self.full_names = tuple([f"{self.name}.{name}" for name in self._names])
+        self._metrics = tuple([(f"{self.name}.{metric.name}", *(metric.bounds or _ANY_NUMBER)) for metric in evaluator.metrics])
 
-    def evaluate(self, attempt: Attempt) -> Result:
-        """Return the result with its values in the declared order; anything else than was declared raises `EvaluatorError`."""
+    def evaluate(self, attempt: Attempt) -> tuple[Result, Metrics]:
+        """Return the result, and the applicable values by full name in the declared order.
+
+        Anything else than was declared raises `EvaluatorError`.
+        """
         result = self._evaluate(attempt)
         if result.__class__ is not Result:
-            raise EvaluatorError(f"gave {_kind(result)}, a Result was expected")
+            raise EvaluatorError(f"gave {type(result).__name__}, a Result was expected")
         values = result.values
-        if tuple(values) != self._names and self._names:
+        if tuple(values) != self._names:
             values = self._in_order(values)
-            result = Result(values, result.reasons, result.notes, result.pooled, result.category)
-        limits = self._limits or ((-_LARGEST, _LARGEST),) * len(values)
-        for value, (least, greatest) in zip(values.values(), limits, strict=True):
-            if value is not None and not (isinstance(value, float | int) and least <= value <= greatest):
-                self._refuse_value(values)
+        metrics: Metrics = {}
+        for value, (name, least, greatest) in zip(values.values(), self._metrics or self._undeclared(values), strict=True):
+            if value.__class__ is float and least <= value <= greatest:
+                metrics[name] = value
+            elif value is not None:
+                metrics[name] = _check_value(value, name, least, greatest)
         if result.reasons or result.notes or result.pooled or result.category:
             _check_extras(result)
-        return result
+        return result, metrics
 
     def _in_order(self, values: Any) -> dict[str, float | None]:
-        if not isinstance(values, Mapping) or set(values) != set(self._names):
-            found = ", ".join(map(str, values)) if isinstance(values, Mapping) else _kind(values)
+        if not isinstance(values, Mapping) or (self._names and set(values) != set(self._names)):
+            found = ", ".join(map(str, values)) if isinstance(values, Mapping) else type(values).__name__
             raise EvaluatorError(f"gave {found or 'nothing'}, its metrics {', '.join(self._names)} were expected")
-        return {name: values[name] for name in self._names}
+        return {name: values[name] for name in self._names or values}
 
-    def _refuse_value(self, values: Mapping[str, Any]) -> None:
-        bounds = dict(zip(self._names, self._limits, strict=True))
-        for name, value in values.items():
-            least, greatest = bounds.get(name, (-_LARGEST, _LARGEST))
-            if value is None or (isinstance(value, float | int) and least <= value <= greatest):
-                continue
-            if isinstance(value, float | int) and -_LARGEST <= value <= _LARGEST:
-                raise EvaluatorError(f"gave {_shown(value)} for {name}, a number from {least:g} to {greatest:g} was expected")
-            raise EvaluatorError(f"gave {_shown(value)} for {name}, a finite number was expected")
+    def _undeclared(self, values: Mapping[str, Any]) -> list[tuple[str, float, float]]:
+        return [(f"{self.name}.{name}", *_ANY_NUMBER) for name in values]
 
 
 def evaluate_all(attempt: Attempt, evaluators: Sequence[CheckedEvaluator]) -> CombinedResult:
@@ -96,31 +93,25 @@ def evaluate_all(attempt: Attempt, evaluators: Sequence[CheckedEvaluator]) -> Co
 
 
 def _evaluate_all(attempt: Attempt, evaluators: Sequence[CheckedEvaluator]) -> CombinedResult:
-    metrics: Metrics = {}
-    reasons: dict[str, str] = {}
+    combined = CombinedResult({})
+    metrics = combined.metrics
     notes: tuple[Note, ...] = ()
-    pooled: dict[str, tuple[float, float]] = {}
-    categories: dict[str, tuple[str, str]] = {}
-    errors: dict[str, str] = {}
     for evaluator in evaluators:
         try:
-            result = evaluator.evaluate(attempt)
+            result, values = evaluator.evaluate(attempt)
         except (Exception, SystemExit) as error:
-            errors[evaluator.name] = error_text(error)
+            combined.errors[evaluator.name] = error_text(error)
             continue
-        names = evaluator.full_names or tuple([f"{evaluator.name}.{name}" for name in result.values])
-        for name, value in zip(names, result.values.values(), strict=True):
-            if value is not None:
-                metrics[name] = value if value.__class__ is float else float(value)
+        metrics.update(values)
         if result.reasons:
-            reasons.update({f"{evaluator.name}.{name}": reason for name, reason in result.reasons.items()})
+            combined.reasons.update({f"{evaluator.name}.{name}": reason for name, reason in result.reasons.items()})
         if result.notes:
             notes += result.notes
         if result.pooled:
-            pooled.update({f"{evaluator.name}.{name}": parts for name, parts in result.pooled.items()})
+            combined.pooled.update({f"{evaluator.name}.{name}": parts for name, parts in result.pooled.items()})
         if result.category:
-            categories[evaluator.name] = result.category
-    return CombinedResult(metrics, reasons, notes, pooled, categories, errors)
+            combined.categories[evaluator.name] = result.category
+    return structs.replace(combined, notes=notes) if notes else combined
 
 
 def error_text(error: BaseException) -> str:
@@ -134,13 +125,23 @@ def error_text(error: BaseException) -> str:
 
 def definitions(evaluators: Sequence[CheckedEvaluator]) -> dict[str, Metric]:
     """Return the declared metrics of all evaluators by full name, in order."""
-    return {name: metric for checked in evaluators for name, metric in zip(checked.full_names, checked.evaluator.metrics, strict=True)}
+    return {f"{checked.name}.{metric.name}": metric for checked in evaluators for metric in checked.evaluator.metrics}
 
 
 def undeclared_metric(full_name: str) -> Metric:
     """Return the definition of a metric that nobody declared: a number without bounds, labeled by its name."""
     name = full_name.rpartition(".")[2]
     return Metric(name, full_name.replace(".", " ").replace("_", " "), bounds=None)
+
+
+def _check_value(value: Any, full_name: str, least: float, greatest: float) -> float:
+    """Return a value as a float; one that is no number, not finite or out of bounds raises `EvaluatorError`."""
+    name = full_name.rpartition(".")[2]
+    if not isinstance(value, int | float) or not -_LARGEST <= value <= _LARGEST:
+        raise EvaluatorError(f"gave {_shown(value)} for {name}, a finite number was expected")
+    if not least <= value <= greatest:
+        raise EvaluatorError(f"gave {_shown(value)} for {name}, a number from {least:g} to {greatest:g} was expected")
+    return float(value)
 
 
 def _check_extras(result: Result) -> None:
@@ -154,10 +155,6 @@ def _check_extras(result: Result) -> None:
             raise EvaluatorError(f"gave {_shown(parts)} to be pooled for {name}, two finite numbers were expected")
     if result.category is not None and (len(result.category) != 2 or not all(isinstance(part, str) for part in result.category)):
         raise EvaluatorError(f"gave the category {_shown(result.category)}, two texts were expected: expected and actual")
-
-
-def _kind(value: Any) -> str:
-    return type(value).__name__
 
 
 def _shown(value: Any) -> str:

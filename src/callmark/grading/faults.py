@@ -1,17 +1,17 @@
 """Faults: why an attempt is wrong (docs/metrics.md, section 9).
 
-They go by `exact` and the matchers: there is one exactly when `call.score` is below 1. One for a call that is wrong as a whole, else one for each argument. A malformed call uses up one unpaired expected call, of the same name
-if there is one, else the first. After that, what is unpaired on both sides is an unknown or a wrong tool, one against one in order; the
-rest is missing or extra. Notes change no score.
+They go by `exact` and the matchers: there is one exactly when `call.score` is below 1. One for a call that is wrong as a whole, else one
+for each argument. A malformed call uses up one unpaired expected call, of the same name if there is one, else the first. After that, what is
+unpaired on both sides is an unknown or a wrong tool, one against one in order; the rest is missing or extra. Notes change no score.
 """
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
-from callmark.calls.matchers import is_matcher, recorded
-from callmark.calls.pairing import MOST_COMPARED, Pair, by_similar
-from callmark.calls.provenance import DERIVED, needing_source, plainly_stand
+from callmark.calls.matchers import is_matcher, recorded_value
+from callmark.calls.pairing import MAX_COMPARED_PAIRS, Pair, compare_similar
+from callmark.calls.provenance import DERIVED_TOOLS, values_needing_source, fast_grounded
 from callmark.calls.schema import properties, required, types_fit
 from callmark.calls.strict import dump
 from callmark.calls.values import exact
@@ -41,7 +41,7 @@ def find_notes(attempt: Attempt) -> list[Note]:
     for pair in pairs:
         call = attempt.actual[pair.actual]
         before = attempt.messages[: attempt.message_of(pair.actual)] if pair.agrees else ()
-        if before and call.name not in DERIVED and not plainly_stand(call.arguments, before):
+        if before and call.name not in DERIVED_TOOLS and not fast_grounded(call.arguments, before):
             found += hallucinated_values(attempt, pair.actual)
     for index, call in enumerate(attempt.actual):
         for path, problem in attempt.schemas.violations(call):
@@ -54,7 +54,7 @@ def find_notes(attempt: Attempt) -> list[Note]:
 def hallucinated_values(attempt: Attempt, actual_index: int) -> Iterator[Note]:
     """Yield a note for each value of a correct call that does not appear in the conversation."""
     call = attempt.actual[actual_index]
-    for path, value in needing_source(call, attempt.parameters(call.name)):
+    for path, value in values_needing_source(call, attempt.parameters(call.name)):
         if attempt.find_source(value, actual_index) is None:
             sentence = f"{path} = {dump(value)} is right, but stands nowhere in the conversation"
             yield Note("hallucinated_value", sentence, actual_index, path)
@@ -133,7 +133,7 @@ class _FaultFinder:
         schema = attempt.parameters(actual.name)
         known = properties(schema)
         single = len(attempt.expected) == 1 and len(attempt.actual) == 1  # then the evaluators have compared them already
-        similar = attempt.pair("similar").pairs[0].arguments if single else by_similar(pair.arguments, expected.arguments, actual.arguments)
+        similar = attempt.pair("similar").pairs[0].arguments if single else compare_similar(pair.arguments, expected.arguments, actual.arguments)
         for key in pair.arguments.missing:
             yield self._argument_fault("missing_argument", pair, key, execution=key in required(schema))
         for key in pair.arguments.extra:
@@ -141,7 +141,7 @@ class _FaultFinder:
             kind: FaultKind = "unknown_argument" if known and key not in known else "extra_argument"
             yield self._argument_fault(kind, pair, key, execution=misfits)
         for key in pair.arguments.differ:
-            value, plain = actual.arguments[key], recorded(expected.arguments[key])
+            value, plain = actual.arguments[key], recorded_value(expected.arguments[key])
             misfits = key in known and not types_fit(value, known[key], schema)
             other_type = key not in known and not is_matcher(plain) and _json_type(plain) != _json_type(value)
             kind = "wrong_type" if misfits or other_type else "wrong_value"
@@ -153,15 +153,15 @@ class _FaultFinder:
     ) -> Fault:
         expected, actual = self._attempt.expected[pair.expected], self._attempt.actual[pair.actual]
         counted = self._counted((actual.name,), execution=execution or not self._attempt.tools, similar=similar)
-        values = recorded(expected.arguments.get(key)), actual.arguments.get(key)
+        values = recorded_value(expected.arguments.get(key)), actual.arguments.get(key)
         return Fault(kind, pair.expected, pair.actual, key, *values, counted, *origin)
 
 
 def _find_origin(call: Call, attempt: Attempt, actual_index: int) -> Origin:
     """Return where the values of a call came from, if any needs a source and there is a conversation to look in."""
-    if not attempt.messages or call.name in DERIVED:
+    if not attempt.messages or call.name in DERIVED_TOOLS:
         return _NO_ORIGIN
-    sources = [attempt.find_source(value, actual_index) for _, value in needing_source(call, attempt.parameters(call.name))]
+    sources = [attempt.find_source(value, actual_index) for _, value in values_needing_source(call, attempt.parameters(call.name))]
     if not sources:
         return _NO_ORIGIN
     return ("hallucinated", None) if None in sources else ("elsewhere", sources[0])
@@ -174,7 +174,7 @@ class _PairedCalls:
         self._by_name: dict[str, list[Call]] = {}
         for call in calls:
             self._by_name.setdefault(call.name, []).append(call)
-        self._texts = {_literal_text(call) for call in calls} if len(calls) * extra > MOST_COMPARED else None
+        self._texts = {_literal_text(call) for call in calls} if len(calls) * extra > MAX_COMPARED_PAIRS else None
 
     def contain(self, call: Call) -> bool:
         if self._texts is not None:
@@ -187,7 +187,7 @@ def _literal_text(call: Call) -> str:
 
 
 def _shown(call: Call | None) -> str | None:
-    return None if call is None else str(call if call.malformed else Call(call.name, recorded(call.arguments)))
+    return None if call is None else str(call if call.malformed else Call(call.name, recorded_value(call.arguments)))
 
 
 def _json_type(value: Any) -> str:

@@ -6,10 +6,10 @@ Where a case has alternatives, further lists of correct calls, the one with the 
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
-from callmark.calls.expected import read_all_expected
+from callmark.calls.expected import read_expected_calls
 from callmark.calls.messages import read_messages
 from callmark.calls.pairing import Pair
-from callmark.calls.provenance import Sources
+from callmark.calls.provenance import SourceIndex
 from callmark.calls.schema import Schemas
 from callmark.calls.strict import dump
 from callmark.calls.toolsets import read_tools
@@ -58,7 +58,7 @@ class Grade:
         return not self._attempt.pair().perfect
 
     @property
-    def built_sources(self) -> Sources | None:
+    def built_sources(self) -> SourceIndex | None:
         """The index of values in the conversation, if it was built."""
         return self._attempt.built_sources
 
@@ -98,7 +98,7 @@ def grade(
     """
     known = tuple(tools) if isinstance(tools, list | tuple) and all(isinstance(tool, Tool) for tool in tools) else read_tools(tools)
     attempt, alternative = best_attempt(
-        [read_all_expected(expected), *map(read_all_expected, alternatives)],
+        [read_expected_calls(expected), *map(read_expected_calls, alternatives)],
         read_actual(actual, known),
         tools=known,
         messages=_read_messages(messages),
@@ -117,7 +117,7 @@ def best_attempt(
     tools: Sequence[Tool] = (),
     messages: Sequence[Message] = (),
     schemas: Schemas | None = None,
-    earlier_sources: Sources | None = None,
+    earlier_sources: SourceIndex | None = None,
     case: Case | None = None,
     prediction: Prediction | None = None,
 ) -> tuple[Attempt, int]:

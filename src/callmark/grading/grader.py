@@ -1,12 +1,13 @@
 """Grade cases one after the other, by the same evaluators and match rules."""
 
 from collections import Counter
-from typing import Any
+
+from msgspec.structs import replace
 
 from callmark.calls.pairing import fast_equal
-from callmark.calls.provenance import DERIVED, Sources, plainly_stand
-from callmark.calls.rules import apply, match_rules
-from callmark.calls.schema import Schemas, plainly_fits
+from callmark.calls.provenance import DERIVED_TOOLS, SourceIndex, fast_grounded
+from callmark.calls.match_rules import apply_match_rules, read_match_rules
+from callmark.calls.schema import Schemas, fast_fits
 from callmark.grading.attempt import Attempt, Execution
 from callmark.grading.evaluate import CombinedResult, definitions, evaluate_all
 from callmark.grading.evaluator import Dependency, Metric, dependencies, fault_evaluators
@@ -14,7 +15,7 @@ from callmark.grading.faults import find_notes, hallucinated_values
 from callmark.grading.grade import Grade, best_attempt
 from callmark.grading.record import GradeRecord
 from callmark.grading.settings import GradingSettings, build_evaluators
-from callmark.types import Call, Case, Note, Prediction, Tool
+from callmark.types import Call, Case, Fault, Note, Prediction, Tool
 
 _EXECUTES = Execution(True, True, True)
 _MOST_RESULTS = 10_000  # names are endless where models make them up
@@ -29,10 +30,10 @@ class Grader:
 
     def __init__(self, settings: GradingSettings) -> None:
         self.evaluators = build_evaluators(settings)
-        self._rules = match_rules(settings.match)
+        self._rules = read_match_rules(settings.match)
         self._tools: tuple[Tool, ...] = ()
         self._schemas = Schemas(())
-        self._sources = Sources()
+        self._sources = SourceIndex()
         self._dependencies = self._shared_dependencies()
         self._results: dict[object, CombinedResult] = {}  # of attempts that all evaluators must return the same for
         self.matched: Counter[str] = Counter({rule.pattern: 0 for rule in self._rules})
@@ -70,7 +71,7 @@ class Grader:
                         _names(expected[grade.alternative]),
                         _names(prediction.calls),
                         grade.result,
-                        pairs=tuple([(pair.expected, pair.actual, pair.agrees) for pair in grade.pairs]),
+                        tuple([(pair.expected, pair.actual, pair.agrees) for pair in grade.pairs]),
                         faults=tuple(grade.faults) if grade.has_faults else (),
                         notes=tuple(grade.notes),
                         alternative=grade.alternative,
@@ -94,7 +95,7 @@ class Grader:
         expected = [case.expected, *case.alternatives]
         if not self._rules:
             return expected
-        return [apply(self._rules, calls, self.matched, tools=self._schemas_of(case).by_name) for calls in expected]
+        return [apply_match_rules(self._rules, calls, self.matched, tools=self._schemas_of(case).by_name) for calls in expected]
 
     def _schemas_of(self, case: Case) -> Schemas:
         if case.tools is not self._tools:
@@ -128,8 +129,8 @@ class Grader:
         if tool is None:
             return False
         parameters = tool.parameters
-        return self._schemas.plainly_right(expected_call, actual_call) or (
-            fast_equal(expected_call.arguments, actual_call.arguments, parameters) and plainly_fits(actual_call.arguments, parameters)
+        return self._schemas.fast_correct(expected_call, actual_call) or (
+            fast_equal(expected_call.arguments, actual_call.arguments, parameters) and fast_fits(actual_call.arguments, parameters)
         )
 
     def _record_correct(self, case: Case, prediction: Prediction) -> GradeRecord:
@@ -137,7 +138,7 @@ class Grader:
         call = prediction.calls[0]
         notes: tuple[Note, ...] = ()
         violates = bool(self._schemas.violations(call))
-        if violates or (case.messages and call.name not in DERIVED and not plainly_stand(call.arguments, case.messages)):
+        if violates or (case.messages and call.name not in DERIVED_TOOLS and not fast_grounded(call.arguments, case.messages)):
             attempt = Attempt(
                 case.expected,
                 prediction.calls,
@@ -150,7 +151,7 @@ class Grader:
             self._sources = attempt.built_sources or self._sources
         names = (call.name,)
         result = self._results[_EXECUTES]
-        return _record(case, prediction, names, names, result, pairs=_ONE_AGREEING_PAIR, notes=notes + result.notes)
+        return _record(case, prediction, names, names, result, _ONE_AGREEING_PAIR, notes=notes + result.notes)
 
     def _evaluate(self, attempt: Attempt) -> CombinedResult:
         """Return what the evaluators return; computed once for all attempts that they must return the same for."""
@@ -178,7 +179,7 @@ def _single_call_key(attempt: Attempt, execution: Execution) -> object:
     pairs = attempt.pair().pairs
     if pairs:
         exact, similar = pairs[0].arguments, attempt.pair("similar").pairs[0].arguments
-        return execution, expected_name, exact.agree, similar.agree, exact.expected, exact.made, exact.named
+        return execution, expected_name, exact.agree, similar.agree, exact.expected, exact.actual, exact.named
     if actual_name is not None and expected_name != actual_name and expected_name.casefold() == actual_name.casefold():
         return None  # by `similar` they are a pair
     return execution, expected_name, actual_name
@@ -190,36 +191,39 @@ def _record(
     expected: tuple[str, ...],
     actual: tuple[str, ...] = (),
     result: CombinedResult | None = None,
-    **details: Any,
+    pairs: tuple[tuple[int, int, bool], ...] = (),
+    *,
+    faults: tuple[Fault, ...] = (),
+    notes: tuple[Note, ...] = (),
+    alternative: int = 0,
 ) -> GradeRecord:
     """Return the record of a prediction: its grade, or, without a result, its error."""
     source = case.source
-    if result is not None:
-        details["metrics"] = result.metrics
-        if result.reasons or result.pooled or result.categories or result.errors:
-            details |= {
-                "reasons": result.reasons,
-                "pooled": result.pooled,
-                "categories": result.categories,
-                "evaluator_errors": result.errors,
-            }
-    return GradeRecord(
+    conversation, message = (source.conversation, source.message) if source else (None, None)
+    record = GradeRecord(
         case.id,
         prediction.trial,
         prediction.error,
-        expected=expected,
-        actual=actual,
-        conversation=source.conversation if source else None,
-        message=source.message if source else None,
-        scenario_type=case.scenario_type,
-        group=case.group,
-        usage=prediction.usage,
-        prompt=sum([len(message.text) for message in case.messages]) or None,
-        ending=prediction.ending,
-        turns=sum([message.role == "user" for message in prediction.transcript]) if prediction.transcript else None,
-        misses=prediction.misses,
-        **details,
+        {} if result is None else result.metrics,
+        expected,
+        actual,
+        pairs,
+        faults,
+        notes,
+        alternative,
+        conversation,
+        message,
+        case.scenario_type,
+        case.group,
+        prediction.usage,
+        sum([len(each.text) for each in case.messages]) or None,
+        prediction.ending,
+        sum([each.role == "user" for each in prediction.transcript]) if prediction.transcript else None,
+        prediction.misses,
     )
+    if result is None or not (result.reasons or result.pooled or result.categories or result.errors):
+        return record
+    return replace(record, reasons=result.reasons, pooled=result.pooled, categories=result.categories, evaluator_errors=result.errors)
 
 
 def _names(calls: tuple[Call, ...]) -> tuple[str, ...]:

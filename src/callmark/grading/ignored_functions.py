@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from callmark.calls.globs import fits_glob
+from callmark.calls.globs import matches_glob
 from callmark.errors import BadInput
 from callmark.types import Call
 
@@ -14,7 +14,7 @@ IGNORED_FUNCTIONS = ("CommonPlugin-*", "*ask_clarification")
 @lru_cache(maxsize=4096)
 def is_ignored(name: str, ignore: tuple[str, ...]) -> bool:
     """Return whether one of the globs matches the name, in any case of its letters."""
-    return any(fits_glob(glob.casefold(), name.casefold()) for glob in ignore)
+    return any(matches_glob(glob.casefold(), name.casefold()) for glob in ignore)
 
 
 def read_ignore(globs: Any) -> tuple[str, ...]:

@@ -66,6 +66,8 @@ def build_evaluators(settings: GradingSettings) -> list[CheckedEvaluator]:
 
 def resolve_evaluators(evaluators: Iterable[Any]) -> list[CheckedEvaluator]:
     """Return evaluators that are given by name, or as anything that can be one, without options."""
+    if evaluators is DEFAULT_EVALUATORS:
+        return _default_evaluators()
     return [_resolve(evaluator) for evaluator in evaluators]
 
 
@@ -86,6 +88,11 @@ def _resolve(evaluator: Any) -> CheckedEvaluator:
     if not isinstance(evaluator, str):
         return CheckedEvaluator(as_evaluator(evaluator, getattr(evaluator, "__name__", type(evaluator).__name__)))
     return _built_in(evaluator) if evaluator in registry.BUILT_IN["evaluators"] else CheckedEvaluator(find_evaluator(evaluator))
+
+
+@cache
+def _default_evaluators() -> list[CheckedEvaluator]:
+    return [_built_in(name) for name in DEFAULT_EVALUATORS]
 
 
 @cache

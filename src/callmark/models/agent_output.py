@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from callmark.calls.shapes import named_call, read_call
-from callmark.calls.strict import DEEPEST, deeper_than, dump, is_strict
+from callmark.calls.strict import DEEPEST, is_deeper_than, dump, is_strict
 from callmark.calls.text import parse_calls
 from callmark.errors import BadInput
 from callmark.formats.predictions import read_prediction
@@ -80,19 +80,19 @@ def read_output(row: bytes) -> Prediction:
     found = read_prediction(row).prediction
     if found.error:
         raise ModelError(found.error)
-    finish, input_tokens, output_tokens = found.finish, 0, 0
+    finish_reason, input_tokens, output_tokens = found.finish_reason, 0, 0
     if b'_reason"' in row or b'"usage"' in row:
         with suppress(msgspec.MsgspecError):
             completion = _decode_completion(row)
             reason = completion.choices[0].finish_reason if completion.choices else completion.stop_reason
-            finish = reason if isinstance(reason, str) else finish
+            finish_reason = reason if isinstance(reason, str) else finish_reason
             counts = completion.usage or _TokenCounts()
             input_tokens, output_tokens = (
                 next((count for count in pair if type(count) is int and 0 < count < _MAX_TOKENS), 0)
                 for pair in ((counts.prompt_tokens, counts.input_tokens), (counts.completion_tokens, counts.output_tokens))
             )
     usage = Usage(0.0, input_tokens, output_tokens) if input_tokens or output_tokens else None
-    return Prediction("", 0, found.calls, found.text, found.thinking, finish=finish, usage=usage)
+    return Prediction("", 0, found.calls, found.text, found.thinking, finish_reason=finish_reason, usage=usage)
 
 
 def type_name(value: Any) -> str:
@@ -121,7 +121,7 @@ def _to_plain(value: Any, depth: int = _MAX_DEPTH) -> Any:
 
 
 def _convert_arguments(arguments: dict[str, Any]) -> dict[str, Any] | str:
-    if deeper_than(arguments, DEEPEST):
+    if is_deeper_than(arguments, DEEPEST):
         return dump(arguments)
     if is_strict(arguments):
         return arguments

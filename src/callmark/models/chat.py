@@ -11,7 +11,7 @@ from msgspec import structs
 from callmark.errors import BadInput
 from callmark.models.chat_provider import ChatProvider
 from callmark.models.chat_request import request_body
-from callmark.models.chat_response import parses_text, read_response
+from callmark.models.chat_response import parses_text, read_completion
 from callmark.models.keys import Keys
 from callmark.models.model import Capabilities, ModelError, ModelSettings
 from callmark.models.provider import Spec
@@ -68,7 +68,7 @@ class ChatModel:
             token = {"Authorization": f"Bearer {await self._token.current()}"} if self._token else None
             response = await self._client.post(request_body(case, self._spec.name, self._settings), headers=token)
             response = structs.replace(response, body=self._keys.hide_bytes(response.body))
-            prediction = read_response(response, self._settings, address=self._endpoint.shown, tool_names=tool_names, hint=self._hint)
+            prediction = read_completion(response, self._settings, address=self._endpoint.shown, tool_names=tool_names, hint=self._hint)
         except BadInput as problem:
             raise ModelError(self._keys.hide(str(problem))) from None
         except ModelError as problem:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, structs
 
-from callmark.calls.messages import RESULT_ROLES, call_text, keep_calls, message_text, message_texts
+from callmark.calls.messages import RESULT_ROLES, call_text, message_text, message_texts, replace_calls
 from callmark.calls.results import match_results
 from callmark.calls.strict import decode, dump, is_strict, scrub
 from callmark.calls.toolsets import tools_text
@@ -181,7 +181,7 @@ def _rewritten_texts(messages: Sequence[Message], texts: Sequence[Text]) -> Sequ
     for index, message in enumerate(messages):
         if message.calls:
             calls = [structs.replace(call, id=_call_id(call, index, place)) for place, call in enumerate(message.calls)]
-            rewritten[index] = keep_calls(texts[index], [call_text(call) for call in calls])
+            rewritten[index] = replace_calls(texts[index], [call_text(call) for call in calls])
         elif index in call_of_result:
             calling, place = call_of_result[index]
             call_id = _call_id(messages[calling].calls[place], calling, place)

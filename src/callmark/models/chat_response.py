@@ -7,8 +7,9 @@ from msgspec import Raw
 
 from callmark.calls.text import parse_calls
 from callmark.errors import BadInput
-from callmark.formats.responses import Fields, Said, decode_fields, error_text, kind, read_value, said_in, shown_keys, text_in
-from callmark.formats.surrogates import reject_surrogates, escape_surrogates
+from callmark.formats.json_fields import Fields, decode_fields, describe_keys, json_kind, read_value, text_field
+from callmark.formats.responses import error_text, read_response
+from callmark.formats.surrogates import escape_surrogates, reject_surrogates
 from callmark.models.http_response import HttpResponse, StatusHint, describe_body, payload_error, response_error, shorten
 from callmark.models.model import ModelError, ModelSettings
 from callmark.models.tools_in_prompt import parse_constrained
@@ -21,7 +22,7 @@ _MAX_DIGITS = 12  # of a token count
 _decode_choices = msgspec.json.Decoder(list[dict[str, Raw]]).decode
 
 
-def read_response(
+def read_completion(
     response: HttpResponse,
     settings: ModelSettings,
     *,
@@ -39,25 +40,26 @@ def read_response(
         raise response_error(response, address=address, hint=hint)
     body = response.body
     mended = escape_surrogates(body)
-    finish = ""
+    finish_reason = ""
     try:
         fields = decode_fields(mended)
-        finish = _finish_reason(fields)
-        found = said_in(fields) or Said()
+        finish_reason = _finish_reason(fields)
+        read = read_response(fields)
+        found = read.prediction if read is not None else Prediction("")
         error = read_value(fields["error"]) if "error" in fields else None
     except BadInput as problem:
-        if finish != _CONTENT_FILTER:
+        if finish_reason != _CONTENT_FILTER:
             raise ModelError(f"{address} gave an answer that cannot be read: {problem}", retryable=True) from None
-        found, error = Said(), None
+        found, error = Prediction(""), None
     except (ValueError, RecursionError):
         raise ModelError(f"{address} answered with {describe_body(body)}, a JSON object was expected", retryable=True) from None
     if message := error_text(error):
         raise payload_error(error, message, response, address=address, hint=hint)
     if "choices" not in fields:
-        raise ModelError(f"{address} gave an answer without choices: its keys are {shown_keys(fields)}", retryable=True)
-    if found.error and finish != _CONTENT_FILTER:
+        raise ModelError(f"{address} gave an answer without choices: its keys are {describe_keys(fields)}", retryable=True)
+    if found.error and finish_reason != _CONTENT_FILTER:
         raise ModelError(f"{address} gave no answer: {shorten(found.error)}", retryable=True)
-    calls, text, thinking = found.calls or (), found.text, found.thinking
+    calls, text, thinking = found.calls, found.text, found.thinking
     if not calls and text and parses_text(settings):
         constrained = settings.tools_in_prompt == "constrained" and settings.parse is None
         parsed = parse_constrained(text, tool_names) if constrained else parse_calls(text, settings.parse or "auto", tools=tool_names)
@@ -65,7 +67,7 @@ def read_response(
         thinking = "\n".join(part for part in (thinking, parsed.thinking) if part)
     if mended != body:
         calls = tuple(map(reject_surrogates, calls))
-    return Prediction("", 0, calls, text, thinking, finish=finish, usage=_usage(fields))
+    return Prediction("", 0, calls, text, thinking, finish_reason=finish_reason, usage=_usage(fields))
 
 
 def parses_text(settings: ModelSettings) -> bool:
@@ -79,12 +81,12 @@ def _finish_reason(fields: Fields) -> str:
         choices = _decode_choices(fields["choices"])
     except (KeyError, ValueError):
         return ""
-    return text_in(choices[0], "finish_reason")[:_MAX_FINISH_REASON] if choices else ""
+    return text_field(choices[0], "finish_reason")[:_MAX_FINISH_REASON] if choices else ""
 
 
 def _usage(fields: Fields) -> Usage | None:
     """Return the token counts; None where there are none, 0 for a count that is not a whole number."""
-    if "usage" not in fields or kind(fields["usage"]) != "{":
+    if "usage" not in fields or json_kind(fields["usage"]) != "{":
         return None
     try:
         usage = decode_fields(fields["usage"])

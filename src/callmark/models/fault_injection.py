@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from callmark.calls.provenance import SOURCES
+from callmark.calls.provenance import SOURCE_ROLES
 from callmark.calls.schema import properties, required
 from callmark.calls.shapes import named_call
 from callmark.calls.strict import dump
@@ -188,7 +188,7 @@ def _copied_values(value: Any, scene: Scene) -> list[Any]:
     pattern = _shape_of(text)
     if pattern is None:
         return []
-    texts = [message.text for message in scene.case.messages if message.role in SOURCES]
+    texts = [message.text for message in scene.case.messages if message.role in SOURCE_ROLES]
     found = {other for source in texts for other in pattern.findall(source)} - {text}
     return [type(value)(other) for other in scene.shuffled(sorted(found))[:5]]
 

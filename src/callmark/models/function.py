@@ -24,7 +24,7 @@ from callmark.calls.messages import message_texts
 from callmark.calls.strict import scrub
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
-from callmark.formats.responses import read_value
+from callmark.formats.json_fields import read_value
 from callmark.models.agent_output import convert_output, type_name
 from callmark.models.keys import Keys
 from callmark.models.model import Capabilities, Model, ModelError, ModelFailure, ModelSettings

@@ -9,7 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from callmark.formats.responses import error_text, read_value
+from callmark.formats.json_fields import read_value
+from callmark.formats.responses import error_text
 from callmark.formats.surrogates import escape_surrogates
 from callmark.models.keys import Keys, mask_address
 from callmark.models.model import ModelError

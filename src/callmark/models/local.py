@@ -82,7 +82,7 @@ class LocalModel:
             return await self._chat.predict(case, trial=trial)
         except ModelError as problem:
             if found := _CONTEXT_EXCEEDED.search(str(problem)):
-                sentence = f"the talk is too long for the local model: {int(found[1]):,} tokens, and it takes {_CONTEXT:,}"
+                sentence = f"the conversation is too long for the local model: {int(found[1]):,} tokens, and it takes {_CONTEXT:,}"
                 raise ModelError(sentence) from None
             if await _has_exited(self._server):
                 raise ModelError(f"the local model's process ended with code {self._server.returncode}", fatal=True) from None

@@ -60,7 +60,7 @@ class ReplayModel:
             raise ModelError(found.error)
         recorded = found.usage
         usage = Usage(0.0, recorded.input_tokens, recorded.output_tokens) if recorded else None
-        return Prediction(case.id, trial, found.calls, found.text, found.thinking, finish=found.finish, usage=usage)
+        return Prediction(case.id, trial, found.calls, found.text, found.thinking, finish_reason=found.finish_reason, usage=usage)
 
     async def __aenter__(self) -> Self:
         self._predictions = match_predictions(self._file)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from callmark.calls.matchers import has_matcher, is_matcher, optional
+from callmark.calls.matchers import has_matcher, is_matcher, is_optional
 from callmark.calls.strict import dump
 from callmark.calls.values import agrees
 from callmark.models.model import ModelError
@@ -31,7 +31,7 @@ def satisfy_call(call: Call, guess_values: Callable[[str], list[Any]], *, messag
         found = next((value for value in _candidates(expected, guess_values(key), messages) if agrees(expected, value)), _NO_VALUE)
         if found is not _NO_VALUE:
             arguments[key] = found
-        elif not optional(expected):
+        elif not is_optional(expected):
             raise ModelError(f"no value can be found for {key} of {call.name} that fulfils {dump(expected)[:200]}")
     return Call(call.name, arguments)
 

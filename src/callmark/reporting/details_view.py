@@ -125,7 +125,7 @@ def _example(argument: ArgumentSummary) -> str:
     return f"{actual}, expected {expected} ({one_line(first.case, _MAX_NAME)})"
 
 
-def _trials(console: Console, trials: TrialSummary, recorded: Trials | None) -> None:
+def _trials(console: Console, trials: TrialSummary, recorded: TrialSummary | None) -> None:
     """Print pass@k and pass^k by our own metric, and beside them by the recorded reward where there is one."""
     rewards = {passes.k: passes for passes in recorded.pass_rates} if recorded else {}
     table = plain_table("  over trials", "pass@k", "pass^k", "cases", *(("pass@k by reward", "pass^k by reward") if rewards else ()))

@@ -3,17 +3,17 @@
 from rich.console import Console
 from rich.text import Text
 
-from callmark.data.filter import Kept
+from callmark.data.filter import FilterCounts
 from callmark.reporting.numbers import format_number
 from callmark.reporting.safety import one_line
 from callmark.reporting.terminal import bar, plain_table
 
 
-def show_filter_counts(console: Console, kept: Kept) -> None:
+def show_filter_counts(console: Console, kept: FilterCounts) -> None:
     """Print one line for each rule, then all rules combined, each with a bar for the share kept."""
     table = plain_table("rule", "keeps alone", "")
     table.columns[2].justify = "left"
-    for name, count in kept.alone.items():
+    for name, count in kept.kept_by_rule.items():
         table.add_row(
             one_line(name, 90),
             f"{format_number(count)} of {format_number(kept.rows)}",
@@ -21,7 +21,7 @@ def show_filter_counts(console: Console, kept: Kept) -> None:
         )
     table.add_row(
         Text("all together", style="bold"),
-        f"{format_number(kept.together)} of {format_number(kept.rows)}",
-        Text(bar(kept.together / max(kept.rows, 1), 24), style="cyan"),
+        f"{format_number(kept.kept)} of {format_number(kept.rows)}",
+        Text(bar(kept.kept / max(kept.rows, 1), 24), style="cyan"),
     )
     console.print(table)

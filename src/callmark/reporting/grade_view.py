@@ -171,9 +171,8 @@ def usage_line(usage: UsageSummary, unit: str = "answer") -> str:
     """Return latency, tokens and cost, as far as they were measured. `unit` is what one latency is of."""
     parts = []
     if usage.median_seconds >= MIN_SECONDS_SHOWN:
-        parts.append(
-            f"{format_seconds(usage.median_seconds)} {'an' if unit[0] == 'a' else 'a'} {unit}, one in twenty over {format_seconds(usage.p95_seconds)}"
-        )
+        median, slow = format_seconds(usage.median_seconds), format_seconds(usage.p95_seconds)
+        parts.append(f"{median} {'an' if unit[0] == 'a' else 'a'} {unit}, one in twenty over {slow}")
     if usage.input_tokens or usage.output_tokens:
         parts.append(f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out")
     if usage.cost is not None:
@@ -183,15 +182,16 @@ def usage_line(usage: UsageSummary, unit: str = "answer") -> str:
     return " · ".join(parts)
 
 
-def _model_run_notices(asked: ModelRunInfo) -> Iterator[str]:
-    if asked.stop_reason:
-        yield f"stopped: {one_line(asked.stop_reason, 200)}"
-    if asked.trials > 1:
-        yield f"each {'held' if asked.simulation else 'asked'} {asked.trials} times"
-    if asked.cache_hits:
-        yield f"{pluralize(asked.cache_hits, 'answer')} remembered from an earlier run (--no-cache asks anew)"
-    if asked.trailing_dropped:
-        yield f"{pluralize(asked.trailing_dropped, 'prompt')} ended in words of the assistant, which were left out (--trailing-assistant keep)"
+def _model_run_notices(model_run: ModelRunInfo) -> Iterator[str]:
+    if model_run.stop_reason:
+        yield f"stopped: {one_line(model_run.stop_reason, 200)}"
+    if model_run.trials > 1:
+        yield f"each {'held' if model_run.simulation else 'asked'} {model_run.trials} times"
+    if model_run.cache_hits:
+        yield f"{pluralize(model_run.cache_hits, 'answer')} remembered from an earlier run (--no-cache asks anew)"
+    if model_run.trailing_dropped:
+        prompts = pluralize(model_run.trailing_dropped, "prompt")
+        yield f"{prompts} ended in words of the assistant, which were left out (--trailing-assistant keep)"
 
 
 def show_run(console: Console, folder: str, info: Manifest, summary: Summary, *, details: bool = True) -> None:
@@ -232,6 +232,7 @@ def run_notices(info: Manifest) -> Iterator[str]:
     if predictions.unmatched:
         yield f"{pluralize(predictions.unmatched, 'prediction')} for no case, the first for {one_line(predictions.first_unmatched, 60)}"
     if predictions.repeated:
-        yield f"{pluralize(predictions.repeated, 'prediction')} for a case that had one already: the first counts, or the first that is no error"
+        repeated = pluralize(predictions.repeated, "prediction")
+        yield f"{repeated} for a case that had one already: the first counts, or the first that is no error"
     for pattern, touched in info.match_counts.items():
         yield f"match {one_line(pattern, 60)}: {pluralize(touched, 'argument')}"

@@ -15,17 +15,17 @@ MAX_TOOL_SETS = 5  # listed of those that only one side has
 
 def show_split(console: Console, split: Split) -> None:
     """Print conversations, rows where their number differs, calls and tools of both sides, each with the share in valid."""
-    sides = (split.of_train, split.of_valid)
+    sides = (split.train_summary, split.valid_summary)
     table = plain_table("", "train", "valid", "share in valid")
     _add_row(table, "conversations", *(side.conversations for side in sides))
     if any(side.rows != side.conversations for side in sides):
         _add_row(table, "rows", *(side.rows for side in sides))
     _add_row(table, "calls", *(side.calls for side in sides))
-    for name in {**split.of_train.tools, **split.of_valid.tools}:
+    for name in {**split.train_summary.tools, **split.valid_summary.tools}:
         _add_row(table, f"  {one_line(name, 60) or '(no name)'}", *(side.tools.get(name, 0) for side in sides))
     console.print(table)
-    if split.together:
-        groups, rows = pluralize(len(split.together), "group"), pluralize(sum(map(len, split.together)), "row")
+    if split.kept_together:
+        groups, rows = pluralize(len(split.kept_together), "group"), pluralize(sum(map(len, split.kept_together)), "row")
         console.print(f"{groups}, {rows}: near copies, or cases of one group, kept on one side", style="dim")
     for side, sets in (("train", split.only_train), ("valid", split.only_valid)):
         if sets and all(each.conversations for each in sides):

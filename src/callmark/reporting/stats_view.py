@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from callmark.data.stats import Argument, Stats
+from callmark.data.stats import Stats
 from callmark.reporting.numbers import format_number
 from callmark.reporting.safety import escape_controls, one_line
 from callmark.reporting.terminal import bar, plain_table
@@ -166,7 +166,8 @@ def _malformed(console: Console, files: NamedStats) -> None:
     for name, stats in files:
         if stats.malformed_calls:
             where = f" in {name}" if len(files) > 1 else ""
-            text = f"{format_number(stats.malformed_calls)} of {format_number(stats.tool_calls.total)} calls malformed{where}: callmark lint says which"
+            calls = f"{format_number(stats.malformed_calls)} of {format_number(stats.tool_calls.total)} calls"
+            text = f"{calls} malformed{where}: callmark lint says which"
             console.print()
             console.print(Text(text, style="red"))
 
@@ -207,13 +208,13 @@ def _coverage(console: Console, files: NamedStats) -> None:
     console.print(table)
 
 
-def _mark(argument: Argument, has_schema: bool) -> str:
+def _mark(argument: ArgumentUse, has_schema: bool) -> str:
     if argument.required is None:
         return " (not in the schema)" if has_schema else ""
     return "" if argument.required else " (optional)"
 
 
-def _share(argument: Argument | None) -> Text:
+def _share(argument: ArgumentUse | None) -> Text:
     if argument is None:
         return Text("")
     return Text(f"{argument.share:.0%}", style="red" if argument.required and argument.share < 1 else "")

@@ -109,7 +109,7 @@ def _redact(prediction: Prediction, hide: Callable[[str], str]) -> Prediction:
             for call in calls
         )  # fmt: skip
 
-    texts = {name: hide(getattr(prediction, name)) for name in ("text", "thinking", "error", "finish", "ending")}
+    texts = {name: hide(getattr(prediction, name)) for name in ("text", "thinking", "error", "finish_reason", "ending")}
     transcript = tuple(
         structs.replace(
             message,

@@ -11,11 +11,12 @@ from typing import Literal, NamedTuple, Self
 from msgspec import Struct
 
 from callmark.calls.strict import scrub
-from callmark.data.expand import decision_points, named
+from callmark.data.expand import decision_points, with_unique_ids
 from callmark.errors import BadInput
 from callmark.formats import BadRow, Dataset, load_tools
 from callmark.formats.dataset import BLOCK
 from callmark.formats.format import Format, ReadContext
+from callmark.formats.rows import Rows
 from callmark.formats.shared_file import SharedFile
 from callmark.types import Case, Conversation, Place
 
@@ -69,14 +70,15 @@ class CaseSource:
         self.skip_bad = skip_bad
         self._given_name = name
         self._tools = tools
-        self._side_tools = load_tools(tools).default_tools if tools else None
+        self._default_tools = load_tools(tools).default_tools if tools else None
         self._held: _Held | None = None
         self._file = SharedFile(path, self.name)
         try:
             with self._open(format_name) as dataset:
                 self.format: Format = dataset.format
                 self.row_kind: RowKind = row_kind or _kind_of(next(iter(dataset)))
-                self._is_small = dataset.rows is not None and dataset.rows.compression is None and dataset.rows.size <= _MAX_HELD
+                rows = dataset.rows
+                self._is_small = isinstance(rows, Rows) and rows.compression is None and rows.size <= _MAX_HELD
         except BaseException:
             self._file.close()
             raise
@@ -145,7 +147,7 @@ class CaseSource:
         *,
         digest: bool = False,
     ) -> Dataset:
-        context = ReadContext(raw_tools=self._side_tools[0], tools=self._side_tools[1]) if self._side_tools else None
+        context = ReadContext(raw_tools=self._default_tools[0], tools=self._default_tools[1]) if self._default_tools else None
         handler = (on_bad or _ignore) if self.skip_bad else None
         return Dataset(
             self.path,
@@ -183,13 +185,13 @@ class CaseReader:
     @property
     def block(self) -> int:
         """The block of the row that was read last."""
-        return self._dataset.ordinal // BLOCK
+        return self._dataset.row_index // BLOCK
 
     @property
     def totals(self) -> "ReadTotals":
         """What was learned of the file, once it was read to its end."""
         held = self._source._held
-        return ReadTotals(self._dataset.digest(), self._dataset.mended) if held is None else held.totals
+        return ReadTotals(self._dataset.digest(), self._dataset.repaired_rows) if held is None else held.totals
 
     def close(self) -> None:
         """End the pass early."""
@@ -207,7 +209,7 @@ class CaseReader:
         for row in self._dataset:
             if not isinstance(row, Case):
                 raise BadInput(f"{row.place}: the row is a conversation with nothing expected, among cases that have it")
-            yield PlacedCase(self.block, self._dataset.ordinal, row)
+            yield PlacedCase(self.block, self._dataset.row_index, row)
 
     def _first_of_each(self) -> Iterator[PlacedCase]:
         """Yield the cases of which each row is a trial, in the order of their first rows."""
@@ -226,7 +228,7 @@ class CaseReader:
         """Yield the decision points of the conversations."""
         own, parts = self._part
         earlier = 0
-        for row, name in named(self._dataset):
+        for row, name in with_unique_ids(self._dataset):
             block = self.block
             if block % parts == own:
                 for index, case in enumerate(decision_points(row, name=name), earlier):

@@ -12,7 +12,7 @@ no progress    agent or user (or both together) repeat themselves three times wi
 import re
 from collections.abc import Awaitable, Callable, Sequence
 
-from callmark.calls.globs import fits_glob
+from callmark.calls.globs import matches_glob
 from callmark.calls.words import words
 from callmark.models.model import ModelError
 from callmark.simulation.session import Predict, Session, UserTurn
@@ -122,7 +122,7 @@ class EndingDetector:
 
 def is_transfer(name: str) -> bool:
     """Return whether a tool of that name transfers the conversation: `transfer_to_human`, `escalate`; not `transfer_money`."""
-    return any(fits_glob(pattern, name.casefold()) for pattern in _TRANSFER_TOOLS)
+    return any(matches_glob(pattern, name.casefold()) for pattern in _TRANSFER_TOOLS)
 
 
 def judge_prompt(condition: str, messages: Sequence[Message]) -> str:

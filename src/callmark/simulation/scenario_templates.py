@@ -22,8 +22,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from callmark.calls.messages import field_problem
-from callmark.calls.strict import DEEPEST, deeper_than, dump
+from callmark.calls.messages import explain_validation_error
+from callmark.calls.strict import DEEPEST, dump, is_deeper_than
 from callmark.errors import BadInput
 from callmark.formats import scenarios
 from callmark.formats.format import ReadContext
@@ -100,7 +100,7 @@ def _read(templates: Any) -> list[_Template]:
         try:
             template = msgspec.convert(given, _Template)
         except msgspec.ValidationError as error:
-            raise BadInput(f"{where}: {field_problem(str(error)).replace('the row has', 'it has')}") from None
+            raise BadInput(f"{where}: {explain_validation_error(str(error)).replace('the row has', 'it has')}") from None
         if template.count.__class__ is not int or template.count < 1:
             raise BadInput(f"{where}: count is {dump(template.count)}, a whole number from 1 on was expected")
         if empty := next((key for key, wordings in template.variants.items() if not wordings), None):
@@ -122,7 +122,7 @@ def _refuse_endless(templates: Any) -> None:
             raise BadInput(f"the templates hold {item}, which is no value of JSON")
         if seen > MOST_VALUES:
             raise BadInput(f"the templates hold more than {MOST_VALUES:,} values, or one of them holds itself")
-    if deeper_than(templates, DEEPEST):
+    if is_deeper_than(templates, DEEPEST):
         raise BadInput(f"the templates nest deeper than {DEEPEST}")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from callmark.calls.matchers import is_matcher, literal, matches
+from callmark.calls.matchers import is_matcher, wrap_literal, matches
 from callmark.calls.strict import NotStrict, dump, parse
 from callmark.calls.values import exact
 from callmark.simulation.session import State, Toolbox
@@ -46,7 +46,7 @@ def changes(before: State, after: State) -> Changed:
         for key in dict.fromkeys([*now, *old]):
             if key not in now:
                 rows.setdefault(table, {})[key] = None
-            elif key not in old or not (old[key] is now[key] or exact(literal(old[key]), now[key])):
+            elif key not in old or not (old[key] is now[key] or exact(wrap_literal(old[key]), now[key])):
                 rows.setdefault(table, {})[key] = now[key]
                 if key not in old:
                     new.append(f"{table}/{key}")
@@ -168,7 +168,7 @@ def _with_matchers(row: dict[str, Any], stood_in: Sequence[_StoodIn]) -> dict[st
     """
 
     def of(column: str, cell: Any) -> Any:
-        fitting = (matcher for name, value, matcher in stood_in if (name == column or name not in row) and exact(literal(value), cell))
-        return next(fitting, literal(cell))
+        fitting = (matcher for name, value, matcher in stood_in if (name == column or name not in row) and exact(wrap_literal(value), cell))
+        return next(fitting, wrap_literal(cell))
 
     return {column: of(column, cell) for column, cell in row.items()}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from callmark.calls.expected import without_globs
+from callmark.calls.expected import escape_globs
 from callmark.calls.matchers import has_matcher, is_matcher
 from callmark.calls.strict import dump
 from callmark.errors import BadInput
@@ -103,7 +103,7 @@ class Filling:
             return filled
         if as_glob:
             return filled if not any(map(str.isspace, filled)) else {"$glob": filled, "$case": False}
-        return without_globs(filled) if len(found) > 1 else filled
+        return escape_globs(filled) if len(found) > 1 else filled
 
     def _value(self, field: Field, reader: Reader) -> Any:
         return _taken(self._rows[field.name][field.column], reader) if field.column else self(self._wordings[field.name], reader)
@@ -126,7 +126,7 @@ def _taken(value: Any, reader: Reader) -> Any:
             raise BadInput(f"{as_text(value)[:40]!r} has a * or ? of its own and cannot be put into a glob", "$regex takes any text.")
         return as_text(value)
     if isinstance(value, str):
-        return without_globs(value) if reader == "argument" else value
-    if reader != "text" and (has_matcher(value) or (reader == "argument" and without_globs(value) != value)):
+        return escape_globs(value) if reader == "argument" else value
+    if reader != "text" and (has_matcher(value) or (reader == "argument" and escape_globs(value) != value)):
         return {"$literal": value}
     return value

@@ -1,244 +1,273 @@
-"""The arguments of an operation that somebody wants done: which things it is about, and what the user says of the rest."""
+"""Plan the arguments of an operation: keys of resources, and values that the user says."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from callmark.calls.schema import properties, required
 from callmark.calls.strict import dump
-from callmark.simulation.mock_api.api import Meaning
-from callmark.simulation.mock_api.names import noun_of, words_of
-from callmark.simulation.mock_api.rows import Row, leaves
-from callmark.simulation.mock_api.shapes import properties as fields_of
-from callmark.simulation.mock_api.shapes import required as needed_of
-from callmark.simulation.mock_api.shapes import shape
-from callmark.simulation.mock_api.values import About
-from callmark.synthesis.api_goals import Tell
-from callmark.synthesis.api_needs import Planning, few
-from callmark.synthesis.api_ways import NoWay, new_key, together
-from callmark.synthesis.api_words import asked_of, dated, is_bare, label_of, spoken
+from callmark.simulation.mock_api.api import OperationMeaning
+from callmark.simulation.mock_api.names import resource_noun, split_name
+from callmark.simulation.mock_api.resource_store import Row, values_of
+from callmark.simulation.mock_api.schemas import properties as schema_properties
+from callmark.simulation.mock_api.schemas import required as schema_required
+from callmark.simulation.mock_api.schemas import simplify_schema
+from callmark.simulation.mock_api.values import ValueContext
+from callmark.synthesis.api_goals import InformAct
+from callmark.synthesis.api_lookups import UnplannableError, merge_names, new_key_parameter
+from callmark.synthesis.api_phrases import field_label, format_date, format_value, needs_label, question_label
+from callmark.synthesis.api_plan_builder import PlanBuilder, few_choices
 
-_OPTIONAL = 0.35  # how often something is told that need not be
+_OPTIONAL_RATE = 0.35  # how often an optional argument is given
 _ADDRESS = frozenset(
     {"address_1", "address_line_1", "line_1", "street", "street_address", "address_2", "address_line_2", "line_2", "city", "town", "state"}
     | {"province", "zip", "zip_code", "postal_code", "postcode", "country"}
 )
-_NOT_TOLD = frozenset({"limit", "page", "offset", "per_page", "page_size", "cursor", "sort", "sort_by", "order_by", "fields", "include"})
-_SOMEBODY = frozenset({"to", "from", "recipient", "sender", "payee", "beneficiary"})  # by name, in an object of their own
-_BETWEEN = {"from": ("origin", "start date"), "to": ("destination", "end date")}
-_TRIES = 50  # for a key that nothing has yet
-_MOST_DESCRIBED = 4  # objects in one list
-_TECHNICAL = frozenset({"api", "token", "signature", "trace", "idempotency", "version", "agent", "encoding"})
+_NOT_SPOKEN = frozenset({"limit", "page", "offset", "per_page", "page_size", "cursor", "sort", "sort_by", "order_by", "fields", "include"})
+_PERSON_FIELDS = frozenset({"to", "from", "recipient", "sender", "payee", "beneficiary"})  # objects that describe a person
+_RANGE_LABELS = {"from": ("origin", "start date"), "to": ("destination", "end date")}
+_MAX_TRIES = 50  # for an unused key
+_MAX_OBJECTS = 4  # in one list
+_TECHNICAL_WORDS = frozenset({"api", "token", "signature", "trace", "idempotency", "version", "agent", "encoding"})
 
 
-class Arguments:
-    """Those of one call, found one after the other. `of` is the thing that it is about."""
+class ArgumentPlanner:
+    """Plans the arguments of one call. `target` is the resource that it is about."""
 
-    def __init__(self, planning: Planning, meaning: Meaning, of: Row | None) -> None:
+    def __init__(self, builder: PlanBuilder, meaning: OperationMeaning, target: Row | None) -> None:
         self.values: Row = {}
-        self._planning = planning
+        self._builder = builder
         self._meaning = meaning
-        self._of = of
+        self._target = target
         self._schemas = properties(meaning.operation.tool.parameters)
-        self._number = planning.random.randint(1, 10**6)
-        self._described = 0
+        self._number = builder.random.randint(1, 10**6)
+        self._object_count = 0
 
-    def found(self) -> Row:
-        """All that must be given, and some that may be. What comes from other operations is looked up, what the user knows is told."""
-        plain: list[str] = []
-        new = new_key(self._planning.api, self._meaning)
+    def plan(self) -> Row:
+        """Return the required arguments and some optional ones; keys are looked up, the user says the rest."""
+        spoken: list[str] = []
+        new = new_key_parameter(self._builder.api, self._meaning)
         for name in self._names():
             kind = self._meaning.keys.get(name)
             if kind is None:
-                plain.append(name)
+                spoken.append(name)
             elif name == new:
                 self.values[name] = self._new_key(name, kind)
             elif name not in self.values:
-                self._key(name, kind)
-        tells: list[Tell] = []
-        address = [name for name in plain if "_".join(words_of(name)) in _ADDRESS]
-        for name in plain:
+                self._choose_key(name, kind)
+        informs: list[InformAct] = []
+        address = [name for name in spoken if "_".join(split_name(name)) in _ADDRESS]
+        for name in spoken:
             self.values[name] = self._value(name)
         if len(address) > 2:
             texts = [str(self.values[name]) for name in address]
-            tells.append(Tell("new address" if self._meaning.own else "address", ", ".join(texts), texts))
-            plain = [name for name in plain if name not in address]
-        tells += [self._told(name, self.values[name]) for name in plain]
-        for tell in together(tells):
-            self._planning.tell(tell)
+            informs.append(InformAct("new address" if self._meaning.key_parameter else "address", ", ".join(texts), texts))
+            spoken = [name for name in spoken if name not in address]
+        informs += [self._inform(name, self.values[name]) for name in spoken]
+        for inform in merge_names(informs):
+            self._builder.require_inform(inform)
         order = list(self._schemas)
         return {name: self.values[name] for name in sorted(self.values, key=order.index)}
 
     def _names(self) -> list[str]:
-        needed = required(self._meaning.operation.tool.parameters)
-        if not needed and self._meaning.operation.writes:
-            needed = frozenset(self._meaning.keys)  # nothing must be given, but what it is about is
-        may = [name for name in self._schemas if name not in needed and name not in self._meaning.keys and _is_told(name)]
-        may = [name for name in may if shape(self._schemas[name]).get("type", "string") in ("string", "integer", "number")]
-        chosen = [name for name in may if self._planning.random.random() < _OPTIONAL]
-        changes = self._meaning.operation.writes and not (needed - {self._meaning.own}) and not self._meaning.effect.sets
-        if may and not chosen and changes and self._meaning.operation.method in ("put", "patch", "post"):
-            chosen = [self._planning.random.choice(may)]
-        return [name for name in self._schemas if name in needed or name in chosen[:2]]
+        required_fields = required(self._meaning.operation.tool.parameters)
+        if not required_fields and self._meaning.operation.writes:
+            required_fields = frozenset(self._meaning.keys)  # nothing is required, but the resource has to be identified
+        optional = [name for name in self._schemas if name not in required_fields and name not in self._meaning.keys and _is_spoken(name)]
+        optional = [
+            name for name in optional if simplify_schema(self._schemas[name]).get("type", "string") in ("string", "integer", "number")
+        ]
+        chosen = [name for name in optional if self._builder.random.random() < _OPTIONAL_RATE]
+        changes = (
+            self._meaning.operation.writes and not (required_fields - {self._meaning.key_parameter}) and not self._meaning.effect.new_values
+        )
+        if optional and not chosen and changes and self._meaning.operation.method in ("put", "patch", "post"):
+            chosen = [self._builder.random.choice(optional)]
+        return [name for name in self._schemas if name in required_fields or name in chosen[:2]]
 
-    def _key(self, name: str, kind: str) -> None:
-        planning = self._planning
-        many = shape(self._schemas[name]).get("type") == "array"
+    def _choose_key(self, name: str, kind: str) -> None:
+        builder = self._builder
+        many = simplify_schema(self._schemas[name]).get("type") == "array"
         found: list[Any] = []
-        among: list[Any] = []
-        twin = name.removeprefix("new_") if name.startswith("new_") else ""
-        if twin in self.values and isinstance(self.values[twin], list):
-            for key in self.values[twin]:
-                others = self._others(kind, key)
-                found.append(planning.random.choice(others))
-                among += others
+        candidates: list[Any] = []
+        old_name = name.removeprefix("new_") if name.startswith("new_") else ""
+        if old_name in self.values and isinstance(self.values[old_name], list):
+            for key in self.values[old_name]:
+                others = self._alternatives(kind, key)
+                found.append(builder.random.choice(others))
+                candidates += others
         else:
-            inside = self._inside(kind)
-            rows = inside or planning.whose.candidates(kind)
-            now = (self._of or {}).get(name)
-            key = planning.now.things.kind(kind).key
-            rows = [row for row in rows if row[key] != now] or rows
+            container_name = self._nested_rows(kind)
+            rows = container_name or builder.ownership.accessible_rows(kind)
+            state = (self._target or {}).get(name)
+            key = builder.state.store.kind(kind).key
+            rows = [row for row in rows if row[key] != state] or rows
             if not rows:
-                raise NoWay
-            row = planning.random.choice(rows)
-            planning.whose.speaks_for(kind, row)
-            found, among = [row[key]], [other[key] for other in inside]
-        for each in found:
-            planning.known(kind, each, label=_named(name) if among else label_of(name) if not many else "", among=among)
+                raise UnplannableError
+            row = builder.random.choice(rows)
+            builder.ownership.set_requester(kind, row)
+            found, candidates = [row[key]], [other[key] for other in container_name]
+        for item in found:
+            builder.identify(
+                kind, item, label=_reference_noun(name) if candidates else field_label(name) if not many else "", candidates=candidates
+            )
         self.values[name] = found if many else found[0]
 
     def _new_key(self, name: str, kind: str) -> Any:
-        """A key for something new, of the form that those have that are there, and none of theirs."""
-        planning, own = self._planning, self._planning.now.things.kind(kind)
-        schema = {**shape(own.schemas.get(own.key, {})), **shape(self._schemas[name])}
-        for number in range(_TRIES):
-            key = planning.now.things.values.made(schema, own.key, About(kind, f"{self._number + number}"))
-            if not planning.is_taken(kind, key):
-                planning.given_out(kind, key, f"{label_of(own.key)} for the new {kind.replace('_', ' ')}")
+        """Return an unused key for a new resource, in the form of existing keys."""
+        builder, resource_kind = self._builder, self._builder.state.store.kind(kind)
+        schema = {**simplify_schema(resource_kind.schemas.get(resource_kind.key, {})), **simplify_schema(self._schemas[name])}
+        for number in range(_MAX_TRIES):
+            key = builder.state.store.values.generate(schema, resource_kind.key, ValueContext(kind, f"{self._number + number}"))
+            if not builder.is_key_taken(kind, key):
+                builder.assign_new_key(kind, key, f"{field_label(resource_kind.key)} for the new {kind.replace('_', ' ')}")
                 return key
-        raise NoWay
+        raise UnplannableError
 
-    def _inside(self, kind: str) -> list[Row]:
-        """What the thing that it is about has inside; empty where it has nothing of the kind."""
+    def _nested_rows(self, kind: str) -> list[Row]:
+        """Return the rows of a kind that are nested in the target."""
         subject = self._meaning.kind
-        things = self._planning.now.things
-        if self._of is None or subject not in things.tables:
+        store = self._builder.state.store
+        if self._target is None or subject not in store.tables:
             return []
         found: list[Row] = []
-        for field in things.kind(subject).fields.values():
-            if field.kind == kind and field.role == "whole" and isinstance(self._of.get(field.name), list):
-                found += [self._planning.whose.row(kind, part[things.kind(kind).key]) for part in self._of[field.name]]
+        for field in store.kind(subject).fields.values():
+            if field.kind == kind and field.role == "whole" and isinstance(self._target.get(field.name), list):
+                found += [self._builder.ownership.row(kind, part[store.kind(kind).key]) for part in self._target[field.name]]
         return found
 
-    def _others(self, kind: str, key: Any) -> list[Any]:
-        """Those that belong to the same, and can be had."""
-        things = self._planning.now.things
-        row, own = self._planning.whose.row(kind, key), things.kind(kind).key
-        parent = things.family.parent.get(kind)
-        rows = [each for _, each in things.rows(kind) if each[own] != key and each.get("available", True) is not False]
-        same = [each for each in rows if parent is None or each.get(parent.name) == row.get(parent.name)]
-        if not same:
-            raise NoWay
-        return [each[own] for each in same]
+    def _alternatives(self, kind: str, key: Any) -> list[Any]:
+        """Return the keys of available rows with the same parent."""
+        store = self._builder.state.store
+        row, key_name = self._builder.ownership.row(kind, key), store.kind(kind).key
+        parent = store.relations.parent.get(kind)
+        rows = [item for _, item in store.rows(kind) if item[key_name] != key and item.get("available", True) is not False]
+        siblings = [item for item in rows if parent is None or item.get(parent.name) == row.get(parent.name)]
+        if not siblings:
+            raise UnplannableError
+        return [item[key_name] for item in siblings]
 
     def _value(self, name: str) -> Any:
-        """What the user says: of what they look for, how it is; of what they want, something new."""
-        planning, meaning = self._planning, self._meaning
+        """Return a value that the user says: for a search, that of an existing row; for a change, a new one."""
+        builder, meaning = self._builder, self._meaning
         schema = self._schemas[name]
         if not meaning.operation.writes and meaning.subject is not None:
-            rows = [row for row in planning.whose.candidates(meaning.subject.kind) if leaves(row, name)]
-            told = leaves(planning.random.choice(rows), name)[0] if rows else None
-            if isinstance(told, str | int | float) and not isinstance(told, bool):
-                return told
-        value = self._made(schema, name)
-        if self._of is not None and value in leaves(self._of, name) and "_".join(words_of(name)) not in _ADDRESS:
+            rows = [row for row in builder.ownership.accessible_rows(meaning.subject.kind) if values_of(row, name)]
+            spoken_values = values_of(builder.random.choice(rows), name)[0] if rows else None
+            if isinstance(spoken_values, str | int | float) and not isinstance(spoken_values, bool):
+                return spoken_values
+        value = self._generate(schema, name)
+        if self._target is not None and value in values_of(self._target, name) and "_".join(split_name(name)) not in _ADDRESS:
             self._number += 1
-            value = self._made(schema, name)
+            value = self._generate(schema, name)
         return value
 
-    def _made(self, schema: Any, name: str, inside: str = "") -> Any:
-        """A value; `inside` is what the object that it stands in is called."""
-        given = shape(schema)
-        if given.get("type") == "array" and fields_of(shape(given.get("items"))):
-            least = given["minItems"] if isinstance(given.get("minItems"), int) else 1
-            if least > _MOST_DESCRIBED:
-                raise NoWay
-            return [self._object(shape(given["items"]), name) for _ in range(max(least, 1))]
-        if given.get("type") == "object" and fields_of(given):
-            return self._object(given, name)
-        kind = self._planning.api.kinds.by_name.get(self._meaning.kind)
-        shown = kind.schemas.get(name, {}) if kind is not None else {}  # answers have examples where tools have none
-        if shape(shown).get("type") == given.get("type"):
-            schema = {**{word: shown[word] for word in ("example", "items") if word in shown}, **given}
-            schema |= {"items": {**shape(shown["items"]), **shape(given.get("items"))}} if "items" in shown else {}
-        about = "person" if inside in _SOMEBODY else noun_of(inside) or self._meaning.kind or "wish"
-        return self._planning.now.things.values.made(schema, name, About(about, f"{self._whose()}{inside and self._next()}"))
+    def _generate(self, schema: Any, name: str, container_name: str = "") -> Any:
+        """Generate a value; `container_name` is the name of the object that contains it."""
+        simplified = simplify_schema(schema)
+        if simplified.get("type") == "array" and schema_properties(simplify_schema(simplified.get("items"))):
+            least = simplified["minItems"] if isinstance(simplified.get("minItems"), int) else 1
+            if least > _MAX_OBJECTS:
+                raise UnplannableError
+            return [self._object(simplify_schema(simplified["items"]), name) for _ in range(max(least, 1))]
+        if simplified.get("type") == "object" and schema_properties(simplified):
+            return self._object(simplified, name)
+        kind = self._builder.api.kinds.by_name.get(self._meaning.kind)
+        response_schema = kind.schemas.get(name, {}) if kind is not None else {}  # responses have examples where parameters have none
+        if simplify_schema(response_schema).get("type") == simplified.get("type"):
+            schema = {**{word: response_schema[word] for word in ("example", "items") if word in response_schema}, **simplified}
+            schema |= (
+                {"items": {**simplify_schema(response_schema["items"]), **simplify_schema(simplified.get("items"))}}
+                if "items" in response_schema
+                else {}
+            )
+        kind_name = "person" if container_name in _PERSON_FIELDS else resource_noun(container_name) or self._meaning.kind or "wish"
+        return self._builder.state.store.values.generate(
+            schema, name, ValueContext(kind_name, f"{self._context_key()}{container_name and self._next_object()}")
+        )
 
-    def _next(self) -> int:
-        self._described += 1
-        return self._described
+    def _next_object(self) -> int:
+        self._object_count += 1
+        return self._object_count
 
-    def _object(self, given: Mapping[str, Any], inside: str) -> Row:
-        """An object that the user describes; the things that it names are looked up."""
+    def _object(self, simplified: Mapping[str, Any], container_name: str) -> Row:
+        """Generate an object that the user describes; the resources that it references are identified."""
         found: Row = {}
-        for name, schema in fields_of(given).items():
-            kind = self._planning.api.kinds.of_field(name)
-            if name not in needed_of(given) and needed_of(given):
+        for name, schema in schema_properties(simplified).items():
+            kind = self._builder.api.kinds.kind_of_field(name)
+            if name not in schema_required(simplified) and schema_required(simplified):
                 continue
-            if kind in self._planning.now.things.tables and inside not in _SOMEBODY:
-                rows = self._planning.whose.candidates(kind)
+            if kind in self._builder.state.store.tables and container_name not in _PERSON_FIELDS:
+                rows = self._builder.ownership.accessible_rows(kind)
                 if not rows:
-                    raise NoWay
-                found[name] = self._planning.random.choice(rows)[self._planning.now.things.kind(kind).key]
-                self._planning.known(kind, found[name])
+                    raise UnplannableError
+                found[name] = self._builder.random.choice(rows)[self._builder.state.store.kind(kind).key]
+                self._builder.identify(kind, found[name])
             else:
-                found[name] = self._made(schema, name, inside)
+                found[name] = self._generate(schema, name, container_name)
         return found
 
-    def _whose(self) -> str:
-        """Who a new value belongs to: the speaker, by name, so that a new email is theirs."""
+    def _context_key(self) -> str:
+        """Return the key that new values depend on: the requester's name, so that a new email is theirs."""
         number = self._number
-        if self._planning.whose.speaker is None:
+        if self._builder.ownership.requester is None:
             return str(number)
-        row = self._planning.whose.row(*self._planning.whose.speaker)
-        first, last = leaves(row, "first_name") or leaves(row, "firstName"), leaves(row, "last_name") or leaves(row, "lastName")
-        names = [*first[:1], *last[:1]] if first and last else str((leaves(row, "name") or [""])[0]).split()[:2]
+        row = self._builder.ownership.row(*self._builder.ownership.requester)
+        first, last = values_of(row, "first_name") or values_of(row, "firstName"), values_of(row, "last_name") or values_of(row, "lastName")
+        names = [*first[:1], *last[:1]] if first and last else str((values_of(row, "name") or [""])[0]).split()[:2]
         return f"{names[0]}_{names[1]}_{number % 9000 + 1000}".lower() if len(names) == 2 and all(map(str.isalpha, names)) else str(number)
 
-    def _told(self, name: str, value: Any) -> Tell:
+    def _inform(self, name: str, value: Any) -> InformAct:
         schema = self._schemas[name]
-        changes = self._meaning.operation.writes and self._of is not None and bool(leaves(self._of, name))
-        asked = _BETWEEN[name][shape(schema).get("format") in ("date", "date-time")] if name in _BETWEEN else asked_of(name)
-        label = f"new {asked}" if changes else asked
+        changes = self._meaning.operation.writes and self._target is not None and bool(values_of(self._target, name))
+        question = (
+            _RANGE_LABELS[name][simplify_schema(schema).get("format") in ("date", "date-time")]
+            if name in _RANGE_LABELS
+            else question_label(name)
+        )
+        label = f"new {question}" if changes else question
         if isinstance(value, bool):
             text = f"{'with' if value else 'without'} {label}"
-            return Tell(label, text, [text])
-        if few(schema) or shape(schema).get("enum"):
+            return InformAct(label, text, [text])
+        if few_choices(schema) or simplify_schema(schema).get("enum"):
             text = str(value).replace("_", " ")
-            return Tell(label, text, [text], [choice.replace("_", " ") for choice in few(schema)])
+            return InformAct(label, text, [text], [choice.replace("_", " ") for choice in few_choices(schema)])
         if isinstance(value, dict | list):
-            kinds = self._planning.api.kinds
-            told = [(at, each) for at, each in _leaves(value, name) if each is not None and (name in _SOMEBODY or not kinds.of_field(at))]
-            texts = [f"{label_of(at)} {spoken(each)}" if at != name and is_bare(at, each) else spoken(each) for at, each in told]
-            return Tell(label, ", ".join(texts) or spoken(value), [spoken(each) for _, each in told if not isinstance(each, bool)])
+            kinds = self._builder.api.kinds
+            spoken_values = [
+                (field_name, item)
+                for field_name, item in _leaf_values(value, name)
+                if item is not None and (name in _PERSON_FIELDS or not kinds.kind_of_field(field_name))
+            ]
+            texts = [
+                f"{field_label(field_name)} {format_value(item)}"
+                if field_name != name and needs_label(field_name, item)
+                else format_value(item)
+                for field_name, item in spoken_values
+            ]
+            return InformAct(
+                label,
+                ", ".join(texts) or format_value(value),
+                [format_value(item) for _, item in spoken_values if not isinstance(item, bool)],
+            )
         if isinstance(value, str):
             text = f'"{value}"' if len(value.split()) > 2 and "," not in value else value
-            return Tell(label, dated(text, long=self._planning.random.random() < 0.5), [value])
-        return Tell(label, dump(value), [dump(value)])
+            return InformAct(label, format_date(text, long=self._builder.random.random() < 0.5), [value])
+        return InformAct(label, dump(value), [dump(value)])
 
 
-def _is_told(name: str) -> bool:
-    """Whether people tell it, rather than machines."""
-    return "_".join(words_of(name)) not in _NOT_TOLD and not {*words_of(name)} & _TECHNICAL
+def _is_spoken(name: str) -> bool:
+    """Return whether users say such a value, as opposed to programs."""
+    return "_".join(split_name(name)) not in _NOT_SPOKEN and not {*split_name(name)} & _TECHNICAL_WORDS
 
 
-def _named(name: str) -> str:
-    """What one of several keys is a key of: `new item` for `new_item_ids`."""
-    return " ".join(words_of(name)[:-1]) or label_of(name)
+def _reference_noun(name: str) -> str:
+    """Return what a list of keys refers to: `new item` for `new_item_ids`."""
+    return " ".join(split_name(name)[:-1]) or field_label(name)
 
 
-def _leaves(value: Any, name: str) -> list[tuple[str, Any]]:
+def _leaf_values(value: Any, name: str) -> list[tuple[str, Any]]:
     if isinstance(value, dict):
-        return [leaf for key, each in value.items() for leaf in _leaves(each, key)]
+        return [leaf for key, item in value.items() for leaf in _leaf_values(item, key)]
     if isinstance(value, list):
-        return [leaf for each in value for leaf in _leaves(each, name)]
+        return [leaf for item in value for leaf in _leaf_values(item, name)]
     return [(name, value)]

@@ -1,5 +1,5 @@
-"""Who talks for an API and does everything right: knows the plan, but uses only what the user has said and what calls have given; asks for
-what is missing, has every change confirmed, and tells what came of it.
+"""The expert agent of an API: follows the plan, but uses only what the user has said and what calls have returned. It asks for what is
+missing, has every write confirmed, and reports the result.
 """
 
 import re
@@ -10,263 +10,278 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from callmark.calls.agreement import is_confirmation
+from callmark.calls.confirmation import is_confirmation
 from callmark.calls.strict import NotStrict, parse
 from callmark.errors import BadInput
 from callmark.models.model import ModelError
 from callmark.simulation.mock_api.amounts import is_money
-from callmark.simulation.mock_api.names import words_of
+from callmark.simulation.mock_api.names import split_name
 from callmark.simulation.session import Session
-from callmark.synthesis.api_goals import Goal, Plan, Step, Tell
-from callmark.synthesis.api_lines import EXPERT, Lines
-from callmark.synthesis.api_words import about, as_yours, dated, described, label_of, listed, option
+from callmark.synthesis.api_goals import ConversationPlan, Goal, InformAct, Step
+from callmark.synthesis.api_phrases import (
+    describe_row,
+    field_label,
+    format_date,
+    format_option,
+    join_texts,
+    refer_to_known,
+    to_second_person,
+)
+from callmark.synthesis.api_utterances import EXPERT, UtteranceTemplates
 from callmark.types import Call, Case, Message
 from callmark.wording import end_sentence
 
-_MOST_WRAPPED = 3  # answers inside of each other
-_AT_ONCE = 2  # things that are asked for together
-_MOST_ASKED = 3  # times that one thing is asked for
-_MOST_TOLD = 6  # things, or fields, of an answer
-_LONGEST_TOLD, _LONGEST_KEY = 60, 20  # characters of a field that is told
-_KEYS = (("id",), ("number",), ("code",), ("uuid",))
-_TELLING = frozenset({"status", "state", "total", "due", "expires", "position", "balance", "amount", "refund", "confirmation"})
-_MINE = frozenset(
+_MAX_WRAPPERS = 3  # around a result
+_MAX_QUESTIONS = 2  # in one turn
+_MAX_ASKED = 3  # how often one thing is asked for
+_MAX_FACTS = 6  # rows or fields of a result
+_MAX_FACT, _MAX_KEY = 60, 20  # characters
+_KEY_WORDS = (("id",), ("number",), ("code",), ("uuid",))
+_STATUS_WORDS = frozenset({"status", "state", "total", "due", "expires", "position", "balance", "amount", "refund", "confirmation"})
+_PERSONAL_LABELS = frozenset(
     {"email address", "full name", "name", "zip code", "phone", "phone number", "card number", "address", "date of birth"}
     | {"first name", "last name", "username", "password", "birth date", "delivery address", "shipping address", "account number"}
 )
 
 
-def plan_of(case: Case) -> Plan:
-    """The plan that a scenario holds; one without raises `BadInput`."""
+def read_plan(case: Case) -> ConversationPlan:
+    """Return the plan of a scenario; one without a plan raises `BadInput`."""
     try:
-        return msgspec.convert(case.data.get("plan"), Plan)
+        return msgspec.convert(case.data.get("plan"), ConversationPlan)
     except msgspec.ValidationError as problem:
         raise BadInput(f"{case.id} has no plan of a conversation with an API: {problem}") from None
 
 
-def is_yours(label: str) -> bool:
-    """Whether something is the user's own, rather than a thing's."""
-    return label.removeprefix("new ") in _MINE
+def is_personal(label: str) -> bool:
+    """Return whether a label means something of the user's own: `your email address`, but `the order ID`."""
+    return label.removeprefix("new ") in _PERSONAL_LABELS
 
 
 class ApiExpert:
-    """`title` is what the API is called."""
+    """Plays the agent; `title` is the name of the API."""
 
     def __init__(self, title: str) -> None:
         self._title = title
 
-    async def reply(self, talk: Session) -> None:
-        """Take a turn. What it did before is worked out from what the user has said, so that nothing is remembered between turns."""
+    async def reply(self, session: Session) -> None:
+        """Take a turn. Earlier turns are derived from the user's turns, so nothing is stored between turns."""
         try:
-            course = _Course(plan_of(talk.case))
+            dialogue = _DialogueState(read_plan(session.case))
         except BadInput as error:
             raise ModelError(str(error)) from None
-        lines = Lines(EXPERT, Random(f"{talk.case.id}/{talk.trial}/expert"))
-        said = [message.text for message in talk.messages if message.role == "user"]
-        for number in range(1, len(said)):
-            self._words(course.turn(said[:number]), lines, None)  # so that no wording comes twice
-        turn = course.turn(said)
+        templates = UtteranceTemplates(EXPERT, Random(f"{session.case.id}/{session.trial}/expert"))
+        user_turns = [message.text for message in session.messages if message.role == "user"]
+        for number in range(1, len(user_turns)):
+            self._utterance(dialogue.turn(user_turns[:number]), templates, None)  # so that no template is used twice
+        turn = dialogue.turn(user_turns)
         for step in turn.calls:
-            number = sum(len(message.calls) for message in talk.messages) + 1
+            number = sum(len(message.calls) for message in session.messages) + 1
             call = Call(step.call.name, step.call.arguments, f"call_{number}")
-            talk.messages.append(Message("assistant", "", (call,)))
-            result = await talk.toolbox.call(call)
-            talk.misses += result.missed
-            talk.messages.append(Message("tool", result.text, (), call.id, call.name))
+            session.messages.append(Message("assistant", "", (call,)))
+            result = await session.toolbox.call(call)
+            session.misses += result.missed
+            session.messages.append(Message("tool", result.text, (), call.id, call.name))
             if result.is_error:
-                text = lines.say("failed", error=result.text)
-                talk.messages.append(Message("assistant", f"{text} {lines.say('more')}"))
+                text = templates.say("failed", error=result.text)
+                session.messages.append(Message("assistant", f"{text} {templates.say('more')}"))
                 return
-        talk.messages.append(Message("assistant", self._words(turn, lines, _answer_to(turn.goal.call, talk.messages))))
+        session.messages.append(Message("assistant", self._utterance(turn, templates, _result_of(turn.goal.call, session.messages))))
 
-    def _words(self, turn: "_Turn", lines: Lines, answer: str | None) -> str:
-        """What it says in a turn; `answer` is what the call gave that the user wanted done."""
+    def _utterance(self, turn: "_ExpertTurn", templates: UtteranceTemplates, result: str | None) -> str:
+        """Return the text of a turn; `result` is that of the call which reaches the goal."""
         match turn.act:
             case "ask":
-                return _asked(turn, lines)
+                return _question(turn, templates)
             case "confirm" if turn.step is not None:
-                details = "".join(f"\n- {line}" for line in turn.step.with_)
-                return _led(turn, lines) + lines.say("confirm", does=turn.step.does, details=details)
+                details = "".join(f"\n- {line}" for line in turn.step.details)
+                return _lead(turn, templates) + templates.say("confirm", action=turn.step.action, details=details)
             case "report":
-                told = _reported(turn, lines, answer)
-                return f"{told}{'' if told.endswith(chr(10)) else ' '}{lines.say('more')}"
+                value = _report(turn, templates, result)
+                return f"{value}{'' if value.endswith(chr(10)) else ' '}{templates.say('more')}"
             case "refused":
-                wish = as_yours(about(turn.goal.wish, turn.goal.thing, "this"))
-                return f"{lines.say('refused', wish=wish, because=turn.goal.because)} {lines.say('more')}"
+                wish = to_second_person(refer_to_known(turn.goal.wish, turn.goal.noun, "this"))
+                return f"{templates.say('refused', wish=wish, reason=turn.goal.reason)} {templates.say('more')}"
             case "beyond":
-                return f"{lines.say('beyond', title=self._title or 'this service')} {lines.say('more')}"
+                return f"{templates.say('beyond', title=self._title or 'this service')} {templates.say('more')}"
             case "handed_over" | "goodbye":
-                return lines.say(turn.act)
-        return f"{lines.say(turn.act)} {lines.say('more')}"
+                return templates.say(turn.act)
+        return f"{templates.say(turn.act)} {templates.say('more')}"
 
 
-class _Turn(Struct):
-    """What the expert does in a turn: calls, then something that it says. `first`: it is the first about what is wanted, which may come
-    `later` than something else.
+class _ExpertTurn(Struct):
+    """What the expert does in a turn: calls, then a dialogue act.
+
+    `is_first`: it is the first turn about the goal; `is_later`: the goal is not the first.
     """
 
     act: str
     goal: Goal
     calls: list[Step]
-    missing: list[Tell] = []
+    missing: list[InformAct] = []
     step: Step | None = None
-    first: bool = False
-    later: bool = False
+    is_first: bool = False
+    is_later: bool = False
 
 
-class _Course:
-    """Where a talk is in its plan, from what the user has said, turn by turn."""
+class _DialogueState:
+    """The progress of a conversation in its plan, derived from the user's turns."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: ConversationPlan) -> None:
         self._goals = plan.goals
         self._goal = 0
         self._step = 0
-        self._waits_for = "wish"
-        self._asked: dict[str, int] = {}
+        self._expected = "wish"
+        self._question_counts: dict[str, int] = {}
 
-    def turn(self, said: Sequence[str]) -> _Turn:
-        """What is to be done, now that the user has said all this."""
+    def turn(self, user_turns: Sequence[str]) -> _ExpertTurn:
+        """Return the next turn, given all turns of the user."""
         goal = self._goals[self._goal]
-        first = self._waits_for == "wish"
+        is_first = self._expected == "wish"
         calls: list[Step] = []
-        if self._waits_for == "more":
+        if self._expected == "more":
             if self._goal + 1 >= len(self._goals):
-                return _Turn("goodbye", goal, [])
+                return _ExpertTurn("goodbye", goal, [])
             self._goal += 1
-            self._step, self._asked, first = 0, {}, True
+            self._step, self._question_counts, is_first = 0, {}, True
             goal = self._goals[self._goal]
-        elif self._waits_for == "yes":
-            if not is_confirmation(said[-1]):
-                return self._over("left", goal, [])
+        elif self._expected == "yes":
+            if not is_confirmation(user_turns[-1]):
+                return self._finish("left", goal, [])
             calls.append(goal.steps[self._step])
             self._step += 1
-        self._waits_for = "answer"
+        self._expected = "answer"
         if goal.outcome == "beyond":
-            return self._over("beyond", goal, [])
+            return self._finish("beyond", goal, [])
         while self._step < len(goal.steps):
             step = goal.steps[self._step]
-            missing = self._missing(goal, step.needs, said)
-            if missing and self._asked[missing[0].label] > _MOST_ASKED:
-                return self._over("stuck", goal, calls)
+            missing = self._missing(goal, step.needs, user_turns)
+            if missing and self._question_counts[missing[0].label] > _MAX_ASKED:
+                return self._finish("stuck", goal, calls)
             if missing:
-                return _Turn("ask", goal, calls, missing, None, first, self._goal > 0)
+                return _ExpertTurn("ask", goal, calls, missing, None, is_first, self._goal > 0)
             if step.writes:
-                self._waits_for = "yes"
-                return _Turn("confirm", goal, calls, [], step, first, self._goal > 0)
+                self._expected = "yes"
+                return _ExpertTurn("confirm", goal, calls, [], step, is_first, self._goal > 0)
             calls.append(step)
             self._step += 1
-        missing = self._missing(goal, range(len(goal.tells)), said)  # which of several is meant may matter for what is told, not for a call
+        missing = self._missing(goal, range(len(goal.informs)), user_turns)  # a choice may matter for the report only
         if missing:
-            return self._over("stuck", goal, calls) if self._asked[missing[0].label] > _MOST_ASKED else _Turn("ask", goal, calls, missing)
+            return (
+                self._finish("stuck", goal, calls)
+                if self._question_counts[missing[0].label] > _MAX_ASKED
+                else _ExpertTurn("ask", goal, calls, missing)
+            )
         if goal.branches == ["transferred"]:
-            return _Turn("handed_over", goal, calls)
-        return self._over("refused" if goal.outcome == "refused" else "report", goal, calls)
+            return _ExpertTurn("handed_over", goal, calls)
+        return self._finish("refused" if goal.outcome == "refused" else "report", goal, calls)
 
-    def _over(self, act: str, goal: Goal, calls: list[Step]) -> _Turn:
-        self._waits_for = "more"
-        return _Turn(act, goal, calls)
+    def _finish(self, act: str, goal: Goal, calls: list[Step]) -> _ExpertTurn:
+        self._expected = "more"
+        return _ExpertTurn(act, goal, calls)
 
-    def _missing(self, goal: Goal, needs: Iterable[int], said: Sequence[str]) -> list[Tell]:
-        """What is to be asked for next: what is needed and nobody has said, at most two things, a choice for itself."""
-        unsaid = [goal.tells[index] for index in needs if not is_told(goal.tells[index], said)]
-        asked = unsaid[:1] if unsaid and unsaid[0].choice else [tell for tell in unsaid if not tell.choice][:_AT_ONCE]
-        for tell in asked:
-            self._asked[tell.label] = self._asked.get(tell.label, 0) + 1
-        return asked
+    def _missing(self, goal: Goal, needs: Iterable[int], user_turns: Sequence[str]) -> list[InformAct]:
+        """Return what to ask for next: what is needed and not said yet, at most two things; a choice alone."""
+        missing = [goal.informs[index] for index in needs if not is_informed(goal.informs[index], user_turns)]
+        questions = missing[:1] if missing and missing[0].choice else [inform for inform in missing if not inform.choice][:_MAX_QUESTIONS]
+        for inform in questions:
+            self._question_counts[inform.label] = self._question_counts.get(inform.label, 0) + 1
+        return questions
 
 
-def is_told(tell: Tell, said: Sequence[str]) -> bool:
-    """Whether everything of it stands in what the user has said; a date in any way of writing it."""
-    whole = " ".join("\n".join(said).casefold().split())
-    for value in tell.values:
-        forms = {value, dated(value, long=True)}
-        if not any(re.search(rf"(?<!\w){re.escape(' '.join(form.casefold().split()))}(?!\w)", whole) for form in forms):
+def is_informed(inform: InformAct, user_turns: Sequence[str]) -> bool:
+    """Return whether the user's turns contain all its values; a date in any spelling."""
+    text = " ".join("\n".join(user_turns).casefold().split())
+    for value in inform.values:
+        spellings = {value, format_date(value, long=True)}
+        if not any(re.search(rf"(?<!\w){re.escape(' '.join(spelling.casefold().split()))}(?!\w)", text) for spelling in spellings):
             return False
     return True
 
 
-def _answer_to(call: Call | None, messages: Sequence[Message]) -> str | None:
-    """The latest answer to a call; None where it was not made."""
-    made = [
-        each.id for message in messages for each in message.calls if call and (each.name, each.arguments) == (call.name, call.arguments)
+def _result_of(call: Call | None, messages: Sequence[Message]) -> str | None:
+    """Return the latest result of a call; None where it was not made."""
+    call_ids = [
+        item.id for message in messages for item in message.calls if call and (item.name, item.arguments) == (call.name, call.arguments)
     ]
-    return next((message.text for message in reversed(messages) if made and message.tool_call_id == made[-1]), None)
+    return next((message.text for message in reversed(messages) if call_ids and message.tool_call_id == call_ids[-1]), None)
 
 
-def _led(turn: _Turn, lines: Lines) -> str:
-    return lines.say("again" if turn.first and turn.later else "first" if turn.first else "thanks")
+def _lead(turn: _ExpertTurn, templates: UtteranceTemplates) -> str:
+    return templates.say("again" if turn.is_first and turn.is_later else "first" if turn.is_first else "thanks")
 
 
-def _asked(turn: _Turn, lines: Lines) -> str:
-    tell = turn.missing[0]
-    if tell.choice:
-        options = "\n".join(f"- {option}" for option in tell.options)
-        return _led(turn, lines) + lines.say("which", thing=tell.label, options=options)
-    labels = [f"{'your' if is_yours(each.label) else 'the'} {each.label}" for each in turn.missing]
-    line = lines.say("ask" if len(labels) == 1 else "ask_two", what=listed(labels))
-    choices = "".join(lines.say("from", options=listed(each.options, "or")) for each in turn.missing if each.options and len(labels) == 1)
-    return f"{_led(turn, lines)}{line}{choices}"
+def _question(turn: _ExpertTurn, templates: UtteranceTemplates) -> str:
+    inform = turn.missing[0]
+    if inform.choice:
+        options = "\n".join(f"- {choice}" for choice in inform.options)
+        return _lead(turn, templates) + templates.say("which", noun=inform.label, options=options)
+    labels = [f"{'your' if is_personal(item.label) else 'the'} {item.label}" for item in turn.missing]
+    line = templates.say("ask" if len(labels) == 1 else "ask_two", what=join_texts(labels))
+    choices = "".join(
+        templates.say("from", options=join_texts(item.options, "or")) for item in turn.missing if item.options and len(labels) == 1
+    )
+    return f"{_lead(turn, templates)}{line}{choices}"
 
 
-def _reported(turn: _Turn, lines: Lines, answer: str | None) -> str:
-    """What came of it, from the answer."""
+def _report(turn: _ExpertTurn, templates: UtteranceTemplates, result: str | None) -> str:
+    """Return the report about a result."""
     try:
-        told = parse(answer or "")
+        value = parse(result or "")
     except NotStrict:
-        told = answer
-    for _ in range(_MOST_WRAPPED):
-        inside = [told[name] for name in ("data", "result", "response", "payload") if isinstance(told, dict) and name in told]
-        told = inside[0] if inside and isinstance(inside[0], dict | list) else told
+        value = result
+    for _ in range(_MAX_WRAPPERS):
+        wrapped = [value[name] for name in ("data", "result", "response", "payload") if isinstance(value, dict) and name in value]
+        value = wrapped[0] if wrapped and isinstance(wrapped[0], dict | list) else value
     last = next((step for step in turn.goal.steps if step.call == turn.goal.call), None)
     act = "done" if last is not None and last.writes else "found"
-    inner = told
-    if isinstance(told, dict):
-        lists = [value for value in told.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
-        plain = [value for value in told.values() if not isinstance(value, list | dict)]
-        alone = not any(words_of(name)[-1:] in _KEYS for name in told)
-        inner = lists[0] if len(lists) == 1 and len(plain) <= 2 and alone and act == "found" else told
-    if isinstance(inner, list):
-        if not inner:
-            return lines.say("nothing")
-        shown = "".join(f"\n- {_in_short(each)}" for each in inner[:_MOST_TOLD])
-        rest = f"\n… and {len(inner) - _MOST_TOLD} more." if len(inner) > _MOST_TOLD else ""
-        return f"{lines.say(act)}{shown}{rest}\n"
-    if isinstance(inner, dict):
-        facts = _facts(inner, last.call.arguments if last is not None and last.writes else None)
-        return f"{lines.say(act)} {facts}" if facts else lines.say(act)
+    shown = value
+    if isinstance(value, dict):
+        lists = [item for item in value.values() if isinstance(item, list) and item and isinstance(item[0], dict)]
+        scalars = [item for item in value.values() if not isinstance(item, list | dict)]
+        has_no_key = not any(split_name(name)[-1:] in _KEY_WORDS for name in value)
+        shown = lists[0] if len(lists) == 1 and len(scalars) <= 2 and has_no_key and act == "found" else value
+    if isinstance(shown, list):
+        if not shown:
+            return templates.say("nothing")
+        listed = "".join(f"\n- {_summarize_row(item)}" for item in shown[:_MAX_FACTS])
+        rest = f"\n… and {len(shown) - _MAX_FACTS} more." if len(shown) > _MAX_FACTS else ""
+        return f"{templates.say(act)}{listed}{rest}\n"
+    if isinstance(shown, dict):
+        facts = _facts(shown, last.call.arguments if last is not None and last.writes else None)
+        return f"{templates.say(act)} {facts}" if facts else templates.say(act)
     return (
-        f"{lines.say(act)} {inner[0].upper()}{end_sentence(inner[1:])}"
-        if isinstance(inner, str) and len(inner.split()) > 2
-        else lines.say(act)
+        f"{templates.say(act)} {shown[0].upper()}{end_sentence(shown[1:])}"
+        if isinstance(shown, str) and len(shown.split()) > 2
+        else templates.say(act)
     )
 
 
-def _in_short(value: Any) -> str:
+def _summarize_row(value: Any) -> str:
     if not isinstance(value, dict):
         return str(value)
-    return option(value, next((name for name in value if words_of(name)[-1:] in _KEYS), ""))
+    return format_option(value, next((name for name in value if split_name(name)[-1:] in _KEY_WORDS), ""))
 
 
-def _facts(told: Mapping[str, Any], changed: Mapping[str, Any] | None) -> str:
-    """An answer in a sentence: of what was changed what is new and how far it is, else its first fields."""
-    key = next((name for name in told if words_of(name)[-1:] in _KEYS), "")
+def _facts(fields: Mapping[str, Any], arguments: Mapping[str, Any] | None) -> str:
+    """Return a result as a sentence: after a write, the changed and status fields; else the first fields."""
+    key = next((name for name in fields if split_name(name)[-1:] in _KEY_WORDS), "")
     facts = []
-    for name, value in told.items():
+    for name, value in fields.items():
         if name == key or value is None or value == "" or isinstance(value, bool):
             continue
-        new = changed is None or name in changed or bool(_TELLING & {*words_of(name)})
-        if isinstance(value, str | int | float) and len(str(value)) < _LONGEST_TOLD and new:
-            money = is_money(name)
-            facts.append(f"{label_of(name)} {f'${value:,.2f}' if money and not isinstance(value, str) else str(value)}")
+        is_relevant = arguments is None or name in arguments or bool(_STATUS_WORDS & {*split_name(name)})
+        if isinstance(value, str | int | float) and len(str(value)) < _MAX_FACT and is_relevant:
+            is_amount = is_money(name)
+            facts.append(f"{field_label(name)} {f'${value:,.2f}' if is_amount and not isinstance(value, str) else str(value)}")
         elif (
             isinstance(value, dict)
-            and not any(isinstance(each, dict | list) for each in value.values())
-            and (changed is None or any(changed.get(inner) == each for inner, each in value.items()))
+            and not any(isinstance(item, dict | list) for item in value.values())
+            and (arguments is None or any(arguments.get(inner) == item for inner, item in value.items()))
         ):
-            facts.append(f"{label_of(name)} {', '.join(str(each) for each in value.values() if each)}")
-        elif isinstance(value, list) and value and all(isinstance(each, dict) for each in value) and changed is None:
-            facts.append(f"{label_of(name)}: {'; '.join(described(each, '') or str(each) for each in value[:_MOST_TOLD])}")
-    which = f"{label_of(key)} {told[key]}" if key and len(str(told[key])) <= _LONGEST_KEY else ""
-    shown = ", ".join(facts[:_MOST_TOLD])
-    text = f"{which}: {shown}" if which and shown else which or shown
+            facts.append(f"{field_label(name)} {', '.join(str(item) for item in value.values() if item)}")
+        elif isinstance(value, list) and value and all(isinstance(item, dict) for item in value) and arguments is None:
+            facts.append(f"{field_label(name)}: {'; '.join(describe_row(item, '') or str(item) for item in value[:_MAX_FACTS])}")
+    identifier = f"{field_label(key)} {fields[key]}" if key and len(str(fields[key])) <= _MAX_KEY else ""
+    listed = ", ".join(facts[:_MAX_FACTS])
+    text = f"{identifier}: {listed}" if identifier and listed else identifier or listed
     return f"{text[:1].upper()}{text[1:]}." if text else ""

@@ -1,4 +1,4 @@
-"""What is wanted in a planned conversation with an API, and how it is reached: calls in order, and what the user has to say for each."""
+"""The plan of a conversation with an API: the user's goals, the calls that reach them, and what the user has to say for each."""
 
 from typing import Literal
 
@@ -9,9 +9,10 @@ from callmark.types import Call
 Outcome = Literal["done", "refused", "declined", "beyond"]
 
 
-class Tell(Struct, omit_defaults=True):
-    """Something that the user tells: `text` is how, `values` are what must have been said for it to be known. Where it is one of several
-    that the user is shown first, `choice` is set; `options` are what there is to choose from, if it is few.
+class InformAct(Struct, omit_defaults=True):
+    """Something that the user says: `text` is the wording, `values` are the texts that must appear for it to be known.
+
+    `choice`: the user is shown several first and picks one; `options` are the choices, where there are few.
     """
 
     label: str
@@ -22,34 +23,35 @@ class Tell(Struct, omit_defaults=True):
 
 
 class Step(Struct, omit_defaults=True):
-    """A call, and what must be told before it is made: places in the goal's list of tells. Of one that changes something, `does` is what it
-    does and `with_` what with, for the user to confirm.
+    """A call, and what the user must have said before it: indexes into the goal's `informs`.
+
+    For a write, `action` and `details` are what the user confirms.
     """
 
     call: Call
     needs: list[int] = []
     writes: bool = False
-    does: str = ""
-    with_: list[str] = []
+    action: str = ""
+    details: list[str] = []
 
 
 class Goal(Struct, omit_defaults=True):
-    """One thing that the user wants. `call` is what does it, perhaps made on the way; `because` is why it is refused."""
+    """One goal of the user. `call` is the call that reaches it, possibly one of an earlier step; `reason` is why it is refused."""
 
     wish: str
     outcome: Outcome
     call: Call | None = None
-    because: str = ""
-    thing: str = ""
-    tells: list[Tell] = []
+    reason: str = ""
+    noun: str = ""
+    informs: list[InformAct] = []
     steps: list[Step] = []
     branches: list[str] = []
 
 
-class Plan(Struct, omit_defaults=True):
-    """Everything that is wanted in one conversation, in order."""
+class ConversationPlan(Struct, omit_defaults=True):
+    """The goals of one conversation, in order."""
 
     type: str
-    manner: str
+    style: str
     branches: list[str]
     goals: list[Goal]

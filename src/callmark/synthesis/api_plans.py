@@ -1,8 +1,8 @@
-"""Plans of conversations with an API that is known by its OpenAPI file alone.
+"""Generate plans of conversations with the API of an OpenAPI file.
 
-An operation is wanted, most often one that changes something; what it needs is told by the user or looked up. Some wishes the descriptions
-forbid, some no operation can fulfil, some are taken back. Plan number i is the same however many are made. Its id holds the seed, since
-people and things are made from the id: another seed has others.
+The user wants an operation, most often a write; its arguments are said by the user or looked up. Some wishes are refused by the rules of
+the API, some are not supported by any operation, some are withdrawn. Plan i does not depend on how many are made. Its id contains the seed,
+as the data of a conversation depend on the id.
 """
 
 from collections.abc import Callable
@@ -11,26 +11,26 @@ from typing import Any
 
 import msgspec
 
-from callmark.calls.provenance import DERIVED
+from callmark.calls.provenance import DERIVED_TOOLS
 from callmark.calls.schema import properties, required
 from callmark.simulation.endings import is_transfer
-from callmark.simulation.mock_api.api import Meaning, MockApi
-from callmark.simulation.mock_api.names import words_of
-from callmark.simulation.mock_api.rows import Row
-from callmark.synthesis.api_arguments import Arguments
-from callmark.synthesis.api_goals import Goal, Outcome, Plan
-from callmark.synthesis.api_needs import Planning, several
-from callmark.synthesis.api_ways import NoWay, new_key
-from callmark.synthesis.api_words import about, label_of, listed, of_mine, plainly, wish_of
+from callmark.simulation.mock_api.api import MockApi, OperationMeaning
+from callmark.simulation.mock_api.names import split_name
+from callmark.simulation.mock_api.resource_store import Row
+from callmark.synthesis.api_arguments import ArgumentPlanner
+from callmark.synthesis.api_goals import ConversationPlan, Goal, Outcome
+from callmark.synthesis.api_lookups import UnplannableError, new_key_parameter
+from callmark.synthesis.api_phrases import drop_conditions, field_label, join_texts, phrase_as_own, phrase_wish, refer_to_known
+from callmark.synthesis.api_plan_builder import PlanBuilder, plural_label
 from callmark.types import Call, Case
 
-MANNERS = ("plain", "plain", "chatty", "terse", "polite")
-_TYPES = {"write": 42, "several": 20, "read": 12, "refused": 12, "declined": 5, "beyond": 6, "human": 5}
-_TRIES = 40
-_IDENTIFIES = ("authenticat", "verif", "identif", "log in", "sign in")
-_WRITES = 4  # how much more often something is changed than only looked at
-_HANDED_OVER = "The customer asks to speak with a person and does not want to go on here"
-_BEYOND = (
+STYLES = ("plain", "plain", "chatty", "terse", "polite")
+_TYPE_WEIGHTS = {"write": 42, "several": 20, "read": 12, "refused": 12, "declined": 5, "beyond": 6, "human": 5}
+_MAX_TRIES = 40
+_IDENTIFICATION_WORDS = ("authenticat", "verif", "identif", "log in", "sign in")
+_WRITE_WEIGHT = 4  # of writes against reads
+_TRANSFER_SUMMARY = "The customer asks to speak with a person and does not want to go on here"
+_UNSUPPORTED_WISHES = (
     "get a paper copy of everything by mail",
     "dispute a charge with my bank",
     "get a discount for being with you so long",
@@ -46,155 +46,167 @@ _BEYOND = (
 )
 
 
-class Plans:
-    """The plans of one API. `branches` are all that they may take."""
+class PlanGenerator:
+    """Generates the plans of one API. `branches` are all that they may take."""
 
     def __init__(self, api: MockApi) -> None:
         self._api = api
         meanings = list(api.meanings.values())
-        self._human = next((each for each in meanings if _hands_over(each)), None)
-        self._finders = [each for each in meanings if _identifies(each, api)]
-        wanted = [each for each in meanings if each is not self._human and each not in self._finders] or meanings
-        self._wanted = [each for each in wanted if each.operation.tool.name not in DERIVED]
-        self._writes = [each for each in self._wanted if each.operation.writes]
-        self._limited = [each for each in self._writes if each.effect.only and not new_key(api, each)]
-        self._identify = any(word in api.api.description.lower() for word in _IDENTIFIES)
+        self._transfer = next((meaning for meaning in meanings if _is_transfer(meaning)), None)
+        self._identification = [meaning for meaning in meanings if _only_identifies(meaning, api)]
+        wanted = [meaning for meaning in meanings if meaning is not self._transfer and meaning not in self._identification] or meanings
+        self._operations = [meaning for meaning in wanted if meaning.operation.tool.name not in DERIVED_TOOLS]
+        self._writes = [meaning for meaning in self._operations if meaning.operation.writes]
+        self._conditional_writes = [
+            meaning for meaning in self._writes if meaning.effect.allowed_values and not new_key_parameter(api, meaning)
+        ]
+        self._requires_identification = any(word in api.api.description.lower() for word in _IDENTIFICATION_WORDS)
 
     @property
     def branches(self) -> tuple[str, ...]:
-        done = [f"{each.operation.tool.name}: done" for each in self._wanted]
-        refused = [f"{each.operation.tool.name}: refused" for each in self._limited]
-        declined = [f"{each.operation.tool.name}: declined" for each in self._writes]
-        human = ["transferred"] if self._human is not None else []
-        return (*done, *refused, *declined, *human, "no operation for it")
+        done = [f"{meaning.operation.tool.name}: done" for meaning in self._operations]
+        refused = [f"{meaning.operation.tool.name}: refused" for meaning in self._conditional_writes]
+        declined = [f"{meaning.operation.tool.name}: declined" for meaning in self._writes]
+        transfer = ["transferred"] if self._transfer is not None else []
+        return (*done, *refused, *declined, *transfer, "no operation for it")
 
     def plan(self, index: int, *, seed: int, balance: bool) -> Case:
-        """Plan number `index`. With `balance` operations and types come in turn instead of by chance."""
-        types = [kind for kind in _TYPES if self._is_possible(kind)]
-        for number in range(_TRIES):
+        """Return the plan of that index. With `balance`, operations and types take turns instead of being random."""
+        types = [plan_type for plan_type in _TYPE_WEIGHTS if self._is_possible(plan_type)]
+        for number in range(_MAX_TRIES):
             random = Random(f"{seed}/plan/{index}/{number}")
             turn = index + number if balance else None
-            chosen = types[turn % len(types)] if turn is not None else random.choices(types, [_TYPES[kind] for kind in types])[0]
-            case = f"{chosen}-{seed}-{index:04d}"
-            planning = Planning(self._api, case, random)
+            chosen_type = (
+                types[turn % len(types)]
+                if turn is not None
+                else random.choices(types, [_TYPE_WEIGHTS[plan_type] for plan_type in types])[0]
+            )
+            case = f"{chosen_type}-{seed}-{index:04d}"
+            builder = PlanBuilder(self._api, case, random)
             try:
-                goals = self._goals(chosen, planning, None if turn is None else turn // len(types))
-            except NoWay:
+                goals = self._goals(chosen_type, builder, None if turn is None else turn // len(types))
+            except UnplannableError:
                 continue
             branches = list(dict.fromkeys(branch for goal in goals for branch in goal.branches))
-            return self._case(case, Plan(chosen, random.choice(MANNERS), branches, goals), planning)
+            return self._case(case, ConversationPlan(chosen_type, random.choice(STYLES), branches, goals), builder)
         random = Random(f"{seed}/plan/{index}")
-        beyond = Plan("beyond", "plain", ["no operation for it"], [self._beyond(random)])
+        beyond = ConversationPlan("beyond", "plain", ["no operation for it"], [self._unsupported_goal(random)])
         return self._case(f"beyond-{seed}-{index:04d}", beyond, None)
 
-    def _is_possible(self, kind: str) -> bool:
+    def _is_possible(self, plan_type: str) -> bool:
         needs: dict[str, Any] = {
             "write": self._writes,
-            "several": self._wanted,
-            "read": len(self._writes) < len(self._wanted),
-            "refused": self._limited,
+            "several": self._operations,
+            "read": len(self._writes) < len(self._operations),
+            "refused": self._conditional_writes,
             "declined": self._writes,
-            "human": self._human,
+            "human": self._transfer,
         }
-        return bool(needs.get(kind, True))
+        return bool(needs.get(plan_type, True))
 
-    def _goals(self, kind: str, planning: Planning, turn: int | None) -> list[Goal]:
-        reads = [each for each in self._wanted if not each.operation.writes]
+    def _goals(self, plan_type: str, builder: PlanBuilder, turn: int | None) -> list[Goal]:
+        reads = [meaning for meaning in self._operations if not meaning.operation.writes]
 
-        def one_of(meanings: list[Meaning]) -> Meaning:
-            return meanings[turn % len(meanings)] if turn is not None else planning.random.choice(meanings)
+        def choose(meanings: list[OperationMeaning]) -> OperationMeaning:
+            return meanings[turn % len(meanings)] if turn is not None else builder.random.choice(meanings)
 
-        match kind:
+        match plan_type:
             case "write":
-                return [self._goal(planning, one_of(self._writes), "done")]
+                return [self._goal(builder, choose(self._writes), "done")]
             case "read":
-                return [self._goal(planning, one_of(reads), "done")]
+                return [self._goal(builder, choose(reads), "done")]
             case "refused":
-                return [self._goal(planning, one_of(self._limited), "refused")]
+                return [self._goal(builder, choose(self._conditional_writes), "refused")]
             case "declined":
-                return [self._goal(planning, one_of(self._writes), "declined")]
-            case "human" if self._human is not None:
-                return [self._handed_over(planning, self._human)]
+                return [self._goal(builder, choose(self._writes), "declined")]
+            case "human" if self._transfer is not None:
+                return [self._transfer_goal(builder, self._transfer)]
             case "several":
-                weights = [_WRITES if each.operation.writes else 1 for each in self._wanted]
-                first = one_of(self._wanted) if turn is not None else planning.random.choices(self._wanted, weights)[0]
-                goals = [self._goal(planning, first, "done")]
-                planning.next_goal()
-                if planning.random.random() < 0.2:
-                    return [*goals, self._beyond(planning.random)]
-                others = [each for each in self._wanted if each is not first] or self._wanted
-                weights = [_WRITES if each.operation.writes else 1 for each in others]
-                return [*goals, self._goal(planning, planning.random.choices(others, weights)[0], "done")]
-        return [self._beyond(planning.random)]
+                weights = [_WRITE_WEIGHT if meaning.operation.writes else 1 for meaning in self._operations]
+                first = choose(self._operations) if turn is not None else builder.random.choices(self._operations, weights)[0]
+                goals = [self._goal(builder, first, "done")]
+                builder.start_next_goal()
+                if builder.random.random() < 0.2:
+                    return [*goals, self._unsupported_goal(builder.random)]
+                others = [meaning for meaning in self._operations if meaning is not first] or self._operations
+                weights = [_WRITE_WEIGHT if meaning.operation.writes else 1 for meaning in others]
+                return [*goals, self._goal(builder, builder.random.choices(others, weights)[0], "done")]
+        return [self._unsupported_goal(builder.random)]
 
-    def _goal(self, planning: Planning, meaning: Meaning, outcome: Outcome) -> Goal:
+    def _goal(self, builder: PlanBuilder, meaning: OperationMeaning, outcome: Outcome) -> Goal:
         name = meaning.operation.tool.name
-        target = self._target(planning, meaning, refused=outcome == "refused")
-        if planning.whose.speaker is None:
-            people = [kind for kind in self._api.kinds.by_name.values() if kind.is_person]
-            rows = planning.whose.candidates(people[0].name) if people else []
-            planning.whose.speaker = (people[0].name, planning.random.choice(rows)[people[0].key]) if rows else None
-        if self._identify:
-            planning.identified()
-        arguments = Arguments(planning, meaning, target)
-        wish = wish_of(meaning)
-        thing = meaning.kind.replace("_", " ")
-        if outcome == "refused" or planning.random.random() < 0.6:
-            wish = plainly(wish, meaning.effect.only)
+        target = self._target(builder, meaning, refused=outcome == "refused")
+        if builder.ownership.requester is None:
+            people = [plan_type for plan_type in self._api.kinds.by_name.values() if plan_type.is_person]
+            rows = builder.ownership.accessible_rows(people[0].name) if people else []
+            builder.ownership.requester = (people[0].name, builder.random.choice(rows)[people[0].key]) if rows else None
+        if self._requires_identification:
+            builder.identify_requester()
+        arguments = ArgumentPlanner(builder, meaning, target)
+        wish = phrase_wish(meaning)
+        noun = meaning.kind.replace("_", " ")
+        if outcome == "refused" or builder.random.random() < 0.6:
+            wish = drop_conditions(wish, meaning.effect.allowed_values)
         if target is not None:
             key = target[self._api.kinds.by_name[meaning.kind].key]
-            if planning.is_settled(meaning.kind, key):
-                wish = about(wish, thing, "that same")
-            elif planning.whose.belongs_to(meaning.kind, target) is not None:
-                wish = of_mine(wish, thing, planning.random)
-            planning.known(meaning.kind, key)
+            if builder.is_identified(meaning.kind, key):
+                wish = refer_to_known(wish, noun, "that same")
+            elif builder.ownership.owner_of(meaning.kind, target) is not None:
+                wish = phrase_as_own(wish, noun, builder.random)
+            builder.identify(meaning.kind, key)
             if meaning.operation.writes:
-                planning.looked_at(meaning.kind, key)
-            arguments.values[meaning.own] = key
-        planning.branches.append(f"{name}: {outcome}")
+                builder.read_row(meaning.kind, key)
+            arguments.values[meaning.key_parameter] = key
+        builder.branches.append(f"{name}: {outcome}")
         if outcome == "refused" and target is not None:
-            if meaning.effect.field not in planning.seen.beside(meaning.kind, key).get(str(key), {}):
-                raise NoWay  # nobody can know that it is not allowed
-            return Goal(wish, outcome, None, _because(meaning, target), thing, planning.tells, planning.steps, planning.branches)
-        call = Call(name, arguments.found())
-        if planning.was_called(meaning, call.arguments) and not any(step.call == call for step in planning.steps):
-            raise NoWay  # nobody asks again for what they were told before
-        before = planning.now.things.copy()
-        planning.call(meaning, call.arguments)
+            if meaning.effect.field not in builder.observed.listed_with(meaning.kind, key).get(str(key), {}):
+                raise UnplannableError  # nobody can see that it is not allowed
+            return Goal(wish, outcome, None, _refusal_reason(meaning, target), noun, builder.informs, builder.steps, builder.branches)
+        call = Call(name, arguments.plan())
+        if builder.was_called(meaning, call.arguments) and not any(step.call == call for step in builder.steps):
+            raise UnplannableError  # the user was told this before
+        before = builder.state.store.copy()
+        builder.add_call(meaning, call.arguments)
         if outcome == "declined":
-            planning.now.things = before
-        return Goal(wish, outcome, call, "", thing, planning.tells, planning.steps, planning.branches)
+            builder.state.store = before
+        return Goal(wish, outcome, call, "", noun, builder.informs, builder.steps, builder.branches)
 
-    def _target(self, planning: Planning, meaning: Meaning, *, refused: bool) -> Row | None:
-        """The thing that it is about, one with which it may be done; of what is to be refused one with which it may not."""
-        if not meaning.own or new_key(self._api, meaning):
+    def _target(self, builder: PlanBuilder, meaning: OperationMeaning, *, refused: bool) -> Row | None:
+        """Return the row that the call is about: one that it is allowed for, or with `refused` one that it is not."""
+        if not meaning.key_parameter or new_key_parameter(self._api, meaning):
             return None
-        rows = [row for row in planning.whose.candidates(meaning.kind) if meaning.effect.allows(row) is not refused]
+        rows = [row for row in builder.ownership.accessible_rows(meaning.kind) if meaning.effect.allows(row) is not refused]
         if not rows:
-            raise NoWay
-        row = planning.random.choice(rows)
-        planning.whose.speaks_for(meaning.kind, row)
+            raise UnplannableError
+        row = builder.random.choice(rows)
+        builder.ownership.set_requester(meaning.kind, row)
         return row
 
-    def _handed_over(self, planning: Planning, meaning: Meaning) -> Goal:
+    def _transfer_goal(self, builder: PlanBuilder, meaning: OperationMeaning) -> Goal:
         schemas = properties(meaning.operation.tool.parameters)
-        needed = required(meaning.operation.tool.parameters)
-        planning.call(meaning, {name: _HANDED_OVER for name in schemas if name in needed})
-        return Goal("speak with a person", "done", planning.steps[-1].call, "", "", [], planning.steps, ["transferred"])
+        required_fields = required(meaning.operation.tool.parameters)
+        builder.add_call(meaning, {name: _TRANSFER_SUMMARY for name in schemas if name in required_fields})
+        return Goal("speak with a person", "done", builder.steps[-1].call, "", "", [], builder.steps, ["transferred"])
 
-    def _beyond(self, random: Random) -> Goal:
-        """Something that no operation has to do with."""
-        said = {word for each in self._api.api.operations for word in words_of(f"{each.tool.name} {each.tool.description} {each.path}")}
-        wishes = [wish for wish in _BEYOND if not {word for word in words_of(wish) if len(word) > 4} & said] or list(_BEYOND)
+    def _unsupported_goal(self, random: Random) -> Goal:
+        """Return a goal that no operation supports."""
+        api_words = {
+            word
+            for meaning in self._api.api.operations
+            for word in split_name(f"{meaning.tool.name} {meaning.tool.description} {meaning.path}")
+        }
+        wishes = [wish for wish in _UNSUPPORTED_WISHES if not {word for word in split_name(wish) if len(word) > 4} & api_words] or list(
+            _UNSUPPORTED_WISHES
+        )
         return Goal(random.choice(wishes), "beyond", branches=["no operation for it"])
 
-    def _case(self, case: str, plan: Plan, planning: Planning | None) -> Case:
-        calls = [step.call for goal in plan.goals for step in _carried_out(goal)]
+    def _case(self, case: str, plan: ConversationPlan, builder: PlanBuilder | None) -> Case:
+        calls = [step.call for goal in plan.goals for step in _executed_steps(goal)]
         wishes = " Then you want to ".join(goal.wish for goal in plan.goals)
-        told = [f"your {tell.label}: {tell.text}" for goal in plan.goals for tell in goal.tells]
+        facts = [f"your {inform.label}: {inform.text}" for goal in plan.goals for inform in goal.informs]
         lines = [
             f"You talk to {self._api.api.title or 'a service'}. You want to {wishes}.",
-            f"What you know: {'; '.join(told)}. Tell each when you are asked for it." if told else "",
+            f"What you know: {'; '.join(facts)}. Tell each when you are asked for it." if facts else "",
             "When you are asked to confirm something, say yes." if not any(goal.outcome == "declined" for goal in plan.goals) else
             "When you are asked to confirm it, change your mind and say no.",
             "If something cannot be done, accept that. When everything is settled, say goodbye.",
@@ -204,38 +216,38 @@ class Plans:
             expected=tuple(calls),
             instructions=" ".join(filter(None, lines)),
             completion="The user has nothing more to ask and says goodbye.",
-            description=listed([goal.wish for goal in plan.goals]),
+            description=join_texts([goal.wish for goal in plan.goals]),
             scenario_type=plan.type,
             data={"plan": msgspec.to_builtins(plan)},
         )
 
 
-def _carried_out(goal: Goal) -> list[Any]:
+def _executed_steps(goal: Goal) -> list[Any]:
     return goal.steps[:-1] if goal.outcome == "declined" else goal.steps
 
 
-def _because(meaning: Meaning, row: Row) -> str:
+def _refusal_reason(meaning: OperationMeaning, row: Row) -> str:
     effect = meaning.effect
-    rule = effect.says or f"That can only be done with {listed(list(effect.only), 'or')} {several(meaning.kind)}"
-    return f"{rule.rstrip('.')}. The {label_of(effect.field)} of this one is {row[effect.field]}."
+    rule = effect.rule or f"That can only be done with {join_texts(list(effect.allowed_values), 'or')} {plural_label(meaning.kind)}"
+    return f"{rule.rstrip('.')}. The {field_label(effect.field)} of this one is {row[effect.field]}."
 
 
-def _hands_over(meaning: Meaning) -> bool:
-    """Whether it hands over to a person, and takes nothing but words."""
+def _is_transfer(meaning: OperationMeaning) -> bool:
+    """Return whether an operation transfers to a person and requires nothing but text."""
     parameters = meaning.operation.tool.parameters
-    plain: Callable[[Any], bool] = lambda schema: isinstance(schema, dict) and schema.get("type") == "string" and "enum" not in schema  # noqa: E731
-    human = bool({*words_of(meaning.operation.tool.name)} & {"human", "agent", "agents", "person", "staff"})
-    needed = [schema for name, schema in properties(parameters).items() if name in required(parameters)]
-    return is_transfer(meaning.operation.tool.name) and human and all(map(plain, needed))
+    is_text: Callable[[Any], bool] = lambda schema: isinstance(schema, dict) and schema.get("type") == "string" and "enum" not in schema  # noqa: E731
+    transfer = bool({*split_name(meaning.operation.tool.name)} & {"human", "agent", "agents", "person", "staff"})
+    required_fields = [schema for name, schema in properties(parameters).items() if name in required(parameters)]
+    return is_transfer(meaning.operation.tool.name) and transfer and all(map(is_text, required_fields))
 
 
-def _identifies(meaning: Meaning, api: MockApi) -> bool:
-    """Whether it only tells who somebody is."""
-    kind = api.kinds.by_name.get(meaning.kind)
+def _only_identifies(meaning: OperationMeaning, api: MockApi) -> bool:
+    """Return whether an operation does nothing but identify a person."""
+    plan_type = api.kinds.by_name.get(meaning.kind)
     return (
         not meaning.operation.writes
-        and kind is not None
-        and kind.is_person
-        and not meaning.own
+        and plan_type is not None
+        and plan_type.is_person
+        and not meaning.key_parameter
         and not (meaning.subject and meaning.subject.many)
     )

@@ -1,5 +1,5 @@
-"""Users of an API who need no model: they know what they want and what they can tell, say it when they are asked, and hear nothing but what
-is said to them. The same seed, the same words.
+"""The rule-based user of an API: follows a plan, answers what it is asked, and sees only the visible messages. The same seed gives the same
+words.
 """
 
 from collections.abc import Sequence
@@ -8,131 +8,133 @@ from random import Random
 
 from callmark.simulation.mock_api.names import singular
 from callmark.simulation.session import NullContext, UserTurn
-from callmark.simulation.users.rule_based.phrases import CLOSING, CONFIRM
-from callmark.synthesis.api_expert import is_told, is_yours, plan_of
-from callmark.synthesis.api_goals import Goal, Plan, Tell
-from callmark.synthesis.api_lines import USER, Lines
+from callmark.simulation.users.rule_based.phrases import ASKS_ANYTHING_ELSE, ASKS_CONFIRMATION
+from callmark.synthesis.api_expert import is_informed, is_personal, read_plan
+from callmark.synthesis.api_goals import ConversationPlan, Goal, InformAct
+from callmark.synthesis.api_utterances import USER, UtteranceTemplates
 from callmark.types import Case, Message
 
-_UP_FRONT = {"plain": 0.25, "chatty": 0.5, "terse": 0.1, "polite": 0.3}  # how likely something is told before anybody asks
-_MOST_LOST = 3
-_SHORT = 60  # characters of what is told without a word around it
-_POLITE = (" Thank you!", " Thanks in advance.", " Many thanks.", " I would appreciate it.")
+_VOLUNTEER_RATE = {"plain": 0.25, "chatty": 0.5, "terse": 0.1, "polite": 0.3}  # of what the user says before being asked
+_MAX_CONFUSED = 3
+_MAX_BARE_TEXT = 60  # characters
+_POLITE_ENDINGS = (" Thank you!", " Thanks in advance.", " Many thanks.", " I would appreciate it.")
 
 
 class ApiUser(NullContext):
-    """Plays scenarios that hold a plan of `api_plans`; any other raises `BadInput`."""
+    """Plays scenarios with a plan of `api_plans`; any other raises `BadInput`."""
 
     label = "plan"
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
 
-    def start_session(self, case: Case, trial: int) -> "_Person":
-        return _Person(plan_of(case), Random(f"{self._seed}/{case.id}/{trial}/user"))
+    def start_session(self, case: Case, trial: int) -> "ApiUserSession":
+        return ApiUserSession(read_plan(case), Random(f"{self._seed}/{case.id}/{trial}/user"))
 
 
-class _Person:
-    def __init__(self, plan: Plan, random: Random) -> None:
+class ApiUserSession:
+    """The user of one conversation."""
+
+    def __init__(self, plan: ConversationPlan, random: Random) -> None:
         self._plan = plan
         self._random = random
-        self._lines = Lines(USER, random)
-        self._at = 0
-        self._said: list[str] = []
-        self._lost = 0
+        self._templates = UtteranceTemplates(USER, random)
+        self._goal_index = 0
+        self._turns: list[str] = []
+        self._confused_turns = 0
         self._gave_up = False
 
-    async def next_turn(self, heard: Sequence[Message]) -> UserTurn:
-        """What they say to what was said last."""
-        last = "\n".join(_since_user(heard))
-        done = False
-        if not self._said:
-            text = self._opened()
-        elif CLOSING.search(_question(last).lower()):
-            text, done = self._went_on(last)
+    async def next_turn(self, messages: Sequence[Message]) -> UserTurn:
+        """Return the answer to the agent's last turn."""
+        last = "\n".join(_last_agent_texts(messages))
+        is_done = False
+        if not self._turns:
+            text = self._open()
+        elif ASKS_ANYTHING_ELSE.search(_question(last).lower()):
+            text, is_done = self._go_on(last)
         else:
-            text, done = self._answered(last)
-        self._said.append(text)
-        return UserTurn(text, done, gave_up=self._gave_up)
+            text, is_done = self._answer(last)
+        self._turns.append(text)
+        return UserTurn(text, is_done, gave_up=self._gave_up)
 
     @property
     def _goal(self) -> Goal:
-        return self._plan.goals[self._at]
+        return self._plan.goals[self._goal_index]
 
-    def _opened(self) -> str:
-        manner = self._plan.manner
-        hello = "" if manner == "terse" else self._lines.say("hello")
-        wish = self._lines.say("wish", wish=self._goal.wish)
+    def _open(self) -> str:
+        style = self._plan.style
+        hello = "" if style == "terse" else self._templates.say("hello")
+        wish = self._templates.say("wish", wish=self._goal.wish)
         text = f"{hello}{wish}" if hello.endswith(", ") else f"{hello}{wish[0].upper()}{wish[1:]}"
-        return f"{text}{self._up_front()}{self._manner()}"
+        return f"{text}{self._volunteer()}{self._style_ending()}"
 
-    def _went_on(self, last: str) -> tuple[str, bool]:
-        """What they want next, or goodbye."""
-        over = self._goal.outcome in ("refused", "beyond")
-        self._at += 1
-        self._lost = 0
-        lead = self._lines.say("accept") if over and self._lines.chance(0.6) else ""
-        if self._at >= len(self._plan.goals):
-            self._at = len(self._plan.goals) - 1
-            return f"{lead}{self._lines.say('bye')}", True
-        return f"{lead}{self._lines.say('next', wish=self._goal.wish)}{self._up_front()}", False
+    def _go_on(self, last: str) -> tuple[str, bool]:
+        """Return the next wish, or a goodbye."""
+        was_rejected = self._goal.outcome in ("refused", "beyond")
+        self._goal_index += 1
+        self._confused_turns = 0
+        prefix = self._templates.say("accept") if was_rejected and self._templates.happens(0.6) else ""
+        if self._goal_index >= len(self._plan.goals):
+            self._goal_index = len(self._plan.goals) - 1
+            return f"{prefix}{self._templates.say('bye')}", True
+        return f"{prefix}{self._templates.say('next', wish=self._goal.wish)}{self._volunteer()}", False
 
-    def _answered(self, last: str) -> tuple[str, bool]:
+    def _answer(self, last: str) -> tuple[str, bool]:
         question = _question(last).lower()
-        untold = [tell for tell in self._goal.tells if not is_told(tell, self._said)]
-        asked = [tell for tell in untold if tell.label.lower() in question]
-        if CONFIRM.search(question) and not (asked and "yes" not in question):
-            return (self._lines.say("no") if self._goal.outcome == "declined" else self._lines.say("yes")), False
-        asked = asked[:1] if asked and asked[0].choice else [tell for tell in asked if not tell.choice]
+        unsaid = [inform for inform in self._goal.informs if not is_informed(inform, self._turns)]
+        asked = [inform for inform in unsaid if inform.label.lower() in question]
+        if ASKS_CONFIRMATION.search(question) and not (asked and "yes" not in question):
+            return (self._templates.say("no") if self._goal.outcome == "declined" else self._templates.say("yes")), False
+        asked = asked[:1] if asked and asked[0].choice else [inform for inform in asked if not inform.choice]
         if asked:
-            self._lost = 0
-            return self._told(asked), False
-        self._lost += 1
-        if self._lost > _MOST_LOST:
+            self._confused_turns = 0
+            return self._inform(asked), False
+        self._confused_turns += 1
+        if self._confused_turns > _MAX_CONFUSED:
             self._gave_up = True
-            return self._lines.say("leave"), True
-        plain = [tell for tell in untold if not tell.choice]
-        return (self._told(plain[:2]) if plain and "?" in last else self._lines.say("lost")), False
+            return self._templates.say("leave"), True
+        direct = [inform for inform in unsaid if not inform.choice]
+        return (self._inform(direct[:2]) if direct and "?" in last else self._templates.say("lost")), False
 
-    def _told(self, tells: list[Tell]) -> str:
-        first = tells[0]
+    def _inform(self, informs: list[InformAct]) -> str:
+        first = informs[0]
         if first.choice:
-            return self._lines.say("choose", text=first.text, Text=first.text[0].upper() + first.text[1:])
-        terse = self._plan.manner == "terse" and len(first.text) < _SHORT
-        lead = "" if terse else self._lines.say("before")
-        if len(tells) == 1:
-            return f"{lead}{self._lines.say('tell_terse' if terse else 'tell', **_filled(first))}"
-        second = {f"{key}2": value for key, value in _filled(tells[1]).items()}
-        both = self._lines.say("both", **_filled(first), **second)
-        return lead + both + "".join(self._lines.say("besides", **_filled(tell)) for tell in tells[2:])
+            return self._templates.say("choose", text=first.text, Text=first.text[0].upper() + first.text[1:])
+        terse = self._plan.style == "terse" and len(first.text) < _MAX_BARE_TEXT
+        prefix = "" if terse else self._templates.say("before")
+        if len(informs) == 1:
+            return f"{prefix}{self._templates.say('tell_terse' if terse else 'tell', **_template_fields(first))}"
+        second = {f"{key}2": value for key, value in _template_fields(informs[1]).items()}
+        both = self._templates.say("both", **_template_fields(first), **second)
+        return prefix + both + "".join(self._templates.say("besides", **_template_fields(inform)) for inform in informs[2:])
 
-    def _up_front(self) -> str:
-        """What they tell before they are asked."""
-        plain = [tell for tell in self._goal.tells if not tell.choice and not is_told(tell, self._said)]
-        told = list(takewhile(lambda _: self._lines.chance(_UP_FRONT[self._plan.manner]), plain[:2]))
-        return "".join(self._lines.say("besides", **_filled(tell)) for tell in told)
+    def _volunteer(self) -> str:
+        """Return what the user says before being asked."""
+        direct = [inform for inform in self._goal.informs if not inform.choice and not is_informed(inform, self._turns)]
+        volunteered = list(takewhile(lambda _: self._templates.happens(_VOLUNTEER_RATE[self._plan.style]), direct[:2]))
+        return "".join(self._templates.say("besides", **_template_fields(inform)) for inform in volunteered)
 
-    def _manner(self) -> str:
-        if self._plan.manner == "chatty":
-            return self._lines.say("chatty")
-        return self._random.choice(_POLITE) if self._plan.manner == "polite" else ""
+    def _style_ending(self) -> str:
+        if self._plan.style == "chatty":
+            return self._templates.say("chatty")
+        return self._random.choice(_POLITE_ENDINGS) if self._plan.style == "polite" else ""
 
 
-def _filled(tell: Tell) -> dict[str, str]:
-    whose = "my" if is_yours(tell.label) else "the"
-    be = "are" if singular(last := tell.label.rpartition(" ")[2]) != last else "is"
-    return {"Whose": whose.capitalize(), "whose": whose, "label": tell.label, "be": be, "text": tell.text}
+def _template_fields(inform: InformAct) -> dict[str, str]:
+    possessive = "my" if is_personal(inform.label) else "the"
+    be = "are" if singular(last := inform.label.rpartition(" ")[2]) != last else "is"
+    return {"Whose": possessive.capitalize(), "whose": possessive, "label": inform.label, "be": be, "text": inform.text}
 
 
 def _question(text: str) -> str:
-    """The last paragraph of what was said: where the question stands."""
+    """Return the last paragraph, which has the question."""
     return text.strip().rpartition("\n")[2] if "\n" in text else text
 
 
-def _since_user(heard: Sequence[Message]) -> list[str]:
-    said: list[str] = []
-    for message in reversed(heard):
+def _last_agent_texts(messages: Sequence[Message]) -> list[str]:
+    texts: list[str] = []
+    for message in reversed(messages):
         if message.role == "user":
             break
-        said.append(message.text)
-    return said[::-1]
+        texts.append(message.text)
+    return texts[::-1]

@@ -8,7 +8,7 @@ from callmark.calls.strict import scrub
 from callmark.simulation.mock_api.api import MockApi
 from callmark.simulation.openapi import Api, read_api
 from callmark.synthesis.api_expert import ApiExpert
-from callmark.synthesis.api_plans import Plans
+from callmark.synthesis.api_plans import PlanGenerator
 from callmark.synthesis.api_user import ApiUser
 from callmark.synthesis.world import World
 from callmark.types import Case, Tool
@@ -38,7 +38,7 @@ class ApiWorld(World):
         self.tool_definitions = tuple(operation.tool for operation in api.operations)
         self._api = api
         self._writes = [operation.tool.name for operation in api.operations if operation.writes]
-        self._plans = Plans(MockApi(api))
+        self._plans = PlanGenerator(MockApi(api))
         self.branches = self._plans.branches
 
     @property

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from callmark.data.lint import CODES, row_findings
-from callmark.data.near import NearCopies, sketch
+from callmark.data.lint import CODES, lint_row
+from callmark.data.near_duplicates import NearDuplicateIndex, sketch
 from callmark.grading.record import GradeRecord
 from callmark.simulation.endings import COMPLETED, GOODBYE, TRANSFER, is_transfer
 from callmark.simulation.states import is_refused
@@ -82,7 +82,7 @@ class QualityFilter:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self._near_duplicates = NearCopies()
+        self._near_duplicates = NearDuplicateIndex()
         self.accepted: list[SimulatedConversation] = []
         self.rejected: list[RejectedConversation] = []
 
@@ -114,7 +114,7 @@ class QualityFilter:
         if found is None:
             self._near_duplicates.add(signature)
             return []
-        return [RejectionReason(NEAR_DUPLICATE, f"{found.alike:.0%} of it is the same as {self.accepted[found.index].plan.id}")]
+        return [RejectionReason(NEAR_DUPLICATE, f"{found.similarity:.0%} of it is the same as {self.accepted[found.index].plan.id}")]
 
 
 def rejection_reasons(conversation: SimulatedConversation) -> list[RejectionReason]:
@@ -127,7 +127,7 @@ def rejection_reasons(conversation: SimulatedConversation) -> list[RejectionReas
 
 def _reasons(conversation: SimulatedConversation) -> Iterable[RejectionReason]:
     grade, prediction = conversation.grade, conversation.prediction
-    for finding in row_findings(conversation.row):
+    for finding in lint_row(conversation.row):
         yield RejectionReason(finding.code, finding.sentence)
     if is_refused(prediction.states):
         yield RejectionReason(REFUSED, prediction.states.unknown if prediction.states else "")

@@ -5,7 +5,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from callmark import registry
-from callmark.calls.globs import fits_glob
+from callmark.calls.globs import matches_glob
 from callmark.config import Config, read_config, read_policy
 from callmark.errors import BadInput
 from callmark.formats import load
@@ -13,7 +13,7 @@ from callmark.grading.evaluators.policy_rules import read_rules
 from callmark.models.keys import Keys
 from callmark.models.model import ModelSettings
 from callmark.runs.cache import Cache
-from callmark.runs.run_models import run_sync
+from callmark.runs.event_loop import run_sync
 from callmark.runs.runner import ProgressListener
 from callmark.runs.worker import Budget
 from callmark.simulation.open_simulator import NamedModel, inspect_tools, list_tools
@@ -188,7 +188,7 @@ def _warn_about_unused_rules(rules: Mapping[str, Any], tools: Sequence[Tool], wa
     """Warn about rules that reference no tool: they can never be broken."""
     for rule in read_rules(rules):
         names = [pattern.steps[-1].name for pattern in rule.calls]
-        if not any(fits_glob(name, tool.name) for name in names for tool in tools):
+        if not any(matches_glob(name, tool.name) for name in names for tool in tools):
             warn(f"no tool is called {' or '.join(names)[:100]}, so the rule {rule.id[:60]} is never broken.")
 
 

@@ -12,8 +12,8 @@ from callmark.errors import BadInput
 from callmark.models.keys import Keys
 from callmark.models.model import ModelSettings
 from callmark.runs.cache import Cache
+from callmark.runs.event_loop import run_sync
 from callmark.runs.grade import GradeOptions
-from callmark.runs.run_models import run_sync
 from callmark.runs.runner import ProgressListener, Runner
 from callmark.runs.selection import CaseSelection
 from callmark.runs.worker import Budget

@@ -12,6 +12,7 @@ from callmark.analysis.summary import Summary, Tally
 from callmark.errors import BadInput
 from callmark.grading.record import GradeRecord
 from callmark.runs.run import Run
+from callmark.types import Message
 from callmark.viewer.graded_rows import GradedRows
 from callmark.viewer.page_data import case_data, message_data, run_data
 from callmark.viewer.priority_gate import PriorityGate
@@ -81,9 +82,8 @@ class OpenedRun:
         problem = cases.problem
         found = None if problem else cases.find(grade.case, grade.conversation, self._rows.source_rows[row])
         conversation, placed = found or (None, None)
-        messages, length, tail = (
-            (conversation.messages, placed.prompt_length, placed.prompt_tail) if conversation and placed else ((), None, ())
-        )
+        messages: tuple[Message, ...] = conversation.messages if conversation else ()
+        length, tail = (placed.prompt_length, placed.prompt_tail) if placed else (None, ())
         if prediction is not None and prediction.transcript:
             messages, length, tail = prediction.transcript, None, ()
         return {

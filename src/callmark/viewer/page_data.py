@@ -11,7 +11,7 @@ from msgspec import structs, to_builtins
 
 from callmark.analysis.differences import SMALL_DIFFERENCE
 from callmark.analysis.summary import Estimate, Summary
-from callmark.calls.matchers import recorded
+from callmark.calls.matchers import recorded_value
 from callmark.grading.evaluator import Metric
 from callmark.grading.grade import fault_sentence
 from callmark.grading.record import GradeRecord
@@ -31,7 +31,7 @@ def run_data(
     """Return a run; without a summary, only what its `run.json` says."""
     model_run = info.model_run
     details = summary.details if summary else None
-    passes = details.trials.passes if details and details.trials else []
+    pass_rates = details.trials.pass_rates if details and details.trials else []
     return {
         "name": name,
         "label": info.name,
@@ -51,7 +51,7 @@ def run_data(
         "trials": max(trials, model_run.trials if model_run else 1),
         "headline": headline_metric(info),
         "metrics": [_metric(metric, info.metrics.get(metric), found) for metric, found in summary.metrics.items()] if summary else [],
-        "readings": [{"subject": reading.of, "text": reading.says, "checks": list(reading.check_first)} for reading in details.readings]
+        "interpretations": [{"subject": each.subject, "text": each.text, "checks": list(each.checks)} for each in details.interpretations]
         if details
         else [],
         "notes": summary.notes if summary else {},
@@ -59,7 +59,7 @@ def run_data(
         "evaluator_errors": to_builtins(summary.evaluator_errors) if summary else {},
         "usage": to_builtins(summary.usage) if summary and summary.usage else None,
         "turns": summary.turns if summary else None,
-        "pass_at_k": [{"k": each.k, "any": each.any, "every": each.every} for each in passes] if len(passes) > 1 else [],
+        "pass_at_k": [{"k": each.k, "any": each.any, "every": each.every} for each in pass_rates] if len(pass_rates) > 1 else [],
         "names": names,
     }
 
@@ -139,7 +139,7 @@ def case_data(run: str, grade: GradeRecord, case: Case | None, prediction: Predi
         "thinking": prediction.thinking if prediction else "",
         "error": grade.error,
         "ending": grade.ending,
-        "finish": prediction.finish if prediction else "",
+        "finish_reason": prediction.finish_reason if prediction else "",
         "usage": to_builtins(usage) if usage else None,
         "expected": [call_data(call) for call in expected],
         "alternatives": [[call_data(call) for call in calls] for calls in accepted],
@@ -163,7 +163,7 @@ def _named_call(name: str) -> Call:
 
 def _without_literals(call: Call) -> Call:
     """Return the call without the wrapping that marks a value as not a matcher."""
-    return call if call.malformed else structs.replace(call, arguments=recorded(call.arguments))
+    return call if call.malformed else structs.replace(call, arguments=recorded_value(call.arguments))
 
 
 def comparison_data(names: Sequence[str], comparisons: Sequence[RunComparison], definitions: Mapping[str, Metric]) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def report_data(runs: Sequence[Run], contents: "ReportContents") -> Iterator[byt
     yield b'},"cases":{'
     for index, run in enumerate(read):
         yield b"," * (index > 0) + _encode(run.name) + b":{"
-        yield from contents.cases_of(run.name)
+        yield from contents.as_cases(run.name)
         yield b"}"
     yield b'},"conversations":{'
     yield from contents.conversations()
@@ -181,7 +181,7 @@ class ReportContents:
         prompt = {"prompt_length": length, "prompt_tail": [message_data(message) for message in tail]}
         self._cases.add(key, score, page_json({**found, **prompt}))
 
-    def cases_of(self, run: str) -> Iterator[bytes]:
+    def as_cases(self, run: str) -> Iterator[bytes]:
         """Yield the included cases of a run, as the inside of a JSON object."""
         separator = b""
         for key, item in self._cases.items.items():

@@ -25,7 +25,7 @@ class RowIndex:
         self._line_numbers = array("q")
         rows = Rows(path)
         rows.close()
-        if rows.unit != "line" or rows.packing is not None:
+        if rows.unit != "line" or rows.compression is not None:
             return
         with self._path.open("rb", buffering=_BUFFER) as lines:
             offset = 0

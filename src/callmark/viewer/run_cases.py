@@ -15,8 +15,8 @@ from msgspec import Struct
 from callmark.calls.strict import scrub
 from callmark.data.expand import decision_points
 from callmark.errors import BadInput
-from callmark.formats import side_tools
-from callmark.formats.dataset import digest_of
+from callmark.formats import load_tools
+from callmark.formats.dataset import file_digest
 from callmark.formats.detect import find_format
 from callmark.formats.format import ReadContext
 from callmark.runs.manifest import Manifest
@@ -76,7 +76,7 @@ class RunCases:
         if self._tools and not os.path.isfile(self._tools):
             return "The tools of its cases are gone."
         try:
-            if self._tools and digest_of(self._tools) != self._info.tools_digest:
+            if self._tools and file_digest(self._tools) != self._info.tools_digest:
                 return "The tools of its cases have changed since the run."
             with self._open() as source:
                 if source.digest() != self._info.digest:
@@ -154,16 +154,16 @@ class RunCases:
         return None
 
     def _read_context(self) -> ReadContext:
-        return side_tools(self._tools) if self._tools else ReadContext()
+        return load_tools(self._tools) if self._tools else ReadContext()
 
 
 def _while_same_conversation(case: Case, rows: Iterable[Conversation | None]) -> Iterator[Case]:
     """Yield cases of the same conversation, up to the first of another; rows that cannot be read are skipped."""
-    conversation = case.source.conversation if case.source else None
+    if case.source is None:
+        return iter(())
+    conversation = case.source.conversation
     cases = (row for row in rows if isinstance(row, Case))
-    return takewhile(
-        lambda other: conversation is not None and other.source is not None and other.source.conversation == conversation, cases
-    )
+    return takewhile(lambda other: other.source is not None and other.source.conversation == conversation, cases)
 
 
 def _conversation_key(placed: PlacedCase) -> object:

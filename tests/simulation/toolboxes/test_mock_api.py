@@ -17,7 +17,7 @@ from callmark.simulation.toolboxes import open_tools
 from callmark.simulation.toolboxes.mock_api import MockApiToolSource
 from callmark.types import Call, Tool
 
-APIS = Path(__file__).parent.parent / "synthesis"
+APIS = Path(__file__).parents[2] / "synthesis"
 RETAIL, LIBRARY = str(APIS / "retail_api.yaml"), str(APIS / "library_api.yaml")
 Found = TypeVar("Found")
 

@@ -12,14 +12,14 @@ import pytest
 
 from callmark.calls.schema import violations
 from callmark.errors import BadInput
-from callmark.simulation.mock_api.effects import effect
-from callmark.simulation.mock_api.family import Family
-from callmark.simulation.mock_api.kinds import Field, Kind, Kinds
-from callmark.simulation.mock_api.names import has_article, key_stem, noun_of, plural, singular, words_of
-from callmark.simulation.mock_api.patterns import fitting
-from callmark.simulation.mock_api.rows import Things
-from callmark.simulation.mock_api.stock import TODAY
-from callmark.simulation.mock_api.values import About, Values
+from callmark.simulation.mock_api.effects import find_effect
+from callmark.simulation.mock_api.names import key_stem, plural, resource_noun, singular, split_name, with_article
+from callmark.simulation.mock_api.patterns import text_matching
+from callmark.simulation.mock_api.relations import ResourceRelations
+from callmark.simulation.mock_api.resource_kinds import Field, ResourceKind, ResourceKinds
+from callmark.simulation.mock_api.resource_store import ResourceStore
+from callmark.simulation.mock_api.sample_data import TODAY
+from callmark.simulation.mock_api.values import ValueContext, ValueGenerator
 from callmark.simulation.openapi import Operation, read_api
 from callmark.simulation.toolboxes.mock_api import MockApiToolSource
 from callmark.types import Call, Tool
@@ -28,7 +28,7 @@ MANY = 40  # seeds that a value is made with
 
 
 def made(schema: Any, name: str = "value", kind: str = "thing") -> list[Any]:
-    return [Values(f"seed-{number}").made(schema, name, About(kind, f"k{number}")) for number in range(MANY)]
+    return [ValueGenerator(f"seed-{number}").generate(schema, name, ValueContext(kind, f"k{number}")) for number in range(MANY)]
 
 
 @pytest.mark.parametrize(
@@ -106,26 +106,26 @@ def test_a_value_looks_like_what_it_is_called(name: str, kind: str, schema: dict
 
 
 def test_the_same_place_has_the_same_value() -> None:
-    about = About("user", "u1")
-    one, other = Values("s"), Values("s")
-    assert [one.made({"type": "string"}, name, about) for name in ("email", "city")] == [
-        other.made({"type": "string"}, name, about) for name in ("email", "city")
+    about = ValueContext("user", "u1")
+    one, other = ValueGenerator("s"), ValueGenerator("s")
+    assert [one.generate({"type": "string"}, name, about) for name in ("email", "city")] == [
+        other.generate({"type": "string"}, name, about) for name in ("email", "city")
     ]
     first, last = one.person(about)
-    assert one.made({"type": "string"}, "email", about).startswith(f"{first}.{last}".lower())
+    assert one.generate({"type": "string"}, "email", about).startswith(f"{first}.{last}".lower())
 
 
 @pytest.mark.parametrize(
     "pattern", ["[", "(", "a{", "[^a]", "\\p{L}", "(?P<a>b)", "*", "a" * 300, "(" * 150, "a{999}b{999}", "\\", "(((a+)+)+)+"]
 )
 def test_a_pattern_that_is_not_understood_gives_nothing_or_what_fits_it(pattern: str) -> None:
-    text = fitting(pattern, Random(1))
+    text = text_matching(pattern, Random(1))
     assert text is None or re.search(pattern, text)
 
 
 @pytest.mark.parametrize("inside", ["a", ""])
 def test_repeats_inside_of_repeats_are_given_up(inside: str) -> None:
-    assert fitting("(" * 40 + inside + ")*" * 40, Random(1)) is None
+    assert text_matching("(" * 40 + inside + ")*" * 40, Random(1)) is None
 
 
 @pytest.mark.parametrize("bound", ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"])
@@ -147,23 +147,23 @@ def test_a_day_is_to_come_where_its_name_says_so(name: str, future: bool) -> Non
     ["an umbrella", "a unit", "a university", "a one-time code", "an hour", "a user", "an unpaid order", "an order", "a house", "a URL"],
 )
 def test_an_article_is_as_it_is_spoken(expected: str) -> None:
-    assert has_article(expected.partition(" ")[2]) == expected
+    assert with_article(expected.partition(" ")[2]) == expected
 
 
 def test_a_long_description_is_read_in_no_time() -> None:
-    kind = Kind("order", "id", ("id",), {"status": {"enum": ["pending", "done"]}})
+    kind = ResourceKind("order", "id", ("id",), {"status": {"enum": ["pending", "done"]}})
     for text in ("a" * 200_000, "a-" * 100_000, "a " * 100_000):
         begun = perf_counter()
-        found = effect(Operation(Tool("cancel_order", f"{text}. Cancel a pending order.", {}), "post", "/cancel"), kind, text)
-        assert found.only == ("pending",)
+        found = find_effect(Operation(Tool("cancel_order", f"{text}. Cancel a pending order.", {}), "post", "/cancel"), kind, text)
+        assert found.allowed_values == ("pending",)
         assert perf_counter() - begun < 1
 
 
 def test_the_own_key_of_a_kind_comes_before_what_others_call_it() -> None:
-    kind = Kind("order", "id", ("id", "order_id", "orderNumber"), {"id": {}}, {"id"}, {"id": Field("id", {})})
-    kinds = Kinds([])
+    kind = ResourceKind("order", "id", ("id", "order_id", "orderNumber"), {"id": {}}, {"id"}, {"id": Field("id", {})})
+    kinds = ResourceKinds([])
     kinds.by_name["order"] = kind
-    things = Things(Family(kinds), "s")
+    things = ResourceStore(ResourceRelations(kinds), "s")
     assert things.create("order", {"orderNumber": "n", "order_id": "o", "id": "i"})["id"] == "i"
     assert things.create("order", {"orderNumber": "n", "order_id": "o"})["id"] == "o"
 
@@ -185,7 +185,7 @@ def test_the_own_key_of_a_kind_comes_before_what_others_call_it() -> None:
     ],
 )
 def test_names_in_words(name: str, words: tuple[str, ...], noun: str, stem: str | None) -> None:
-    assert (words_of(name), noun_of(name), key_stem(name)) == (words, noun, stem)
+    assert (split_name(name), resource_noun(name), key_stem(name)) == (words, noun, stem)
 
 
 @pytest.mark.parametrize("noun", ["order", "box", "category", "payment method", "dish", "day", "lens"])
@@ -286,18 +286,18 @@ def test_an_answer_that_only_wraps_another_is_about_that(tmp_path: Path) -> None
 
 
 def test_what_stands_in_a_path_is_a_key_whatever_it_is_called() -> None:
-    kinds = Kinds(read_api(str(Path(__file__).parent.parent / "synthesis" / "clinic_api.yaml")).operations)
+    kinds = ResourceKinds(read_api(str(Path(__file__).parents[2] / "synthesis" / "clinic_api.yaml")).operations)
     assert {name: kind.key for name, kind in kinds.by_name.items()} == {"patient": "mrn", "appointment": "number", "car": "plate"}
-    assert kinds.of_parameter("plate", "/fuel") == "car"
+    assert kinds.kind_of_parameter("plate", "/fuel") == "car"
 
 
 @pytest.mark.parametrize(("fields", "person"), [(["iban", "balance"], False), (["iban", "email"], True)])
 def test_an_account_is_somebody_where_it_says_who(fields: list[str], person: bool) -> None:
-    assert Kind("account", "iban", ("iban",), {field: {} for field in fields}).is_person is person
+    assert ResourceKind("account", "iban", ("iban",), {field: {} for field in fields}).is_person is person
 
 
 def test_kinds_are_told_by_keys() -> None:
-    kinds = Kinds(read_api(str(Path(__file__).parent.parent / "synthesis" / "retail_api.yaml")).operations)
+    kinds = ResourceKinds(read_api(str(Path(__file__).parents[2] / "synthesis" / "retail_api.yaml")).operations)
     assert {name: kind.key for name, kind in kinds.by_name.items()} == {
         "user": "user_id",
         "payment_method": "payment_method_id",
@@ -306,8 +306,8 @@ def test_kinds_are_told_by_keys() -> None:
         "order": "order_id",
         "coupon": "coupon_code",
     }
-    assert kinds.of_field("new_item_ids") == "item"
-    assert kinds.of_field("reason") == ""
+    assert kinds.kind_of_field("new_item_ids") == "item"
+    assert kinds.kind_of_field("reason") == ""
     assert kinds.by_name["user"].fields["orders"].role == "keys"
     assert kinds.by_name["order"].fields["items"].role == "whole"
-    assert kinds.new_only == {"coupon"}
+    assert kinds.created_only == {"coupon"}

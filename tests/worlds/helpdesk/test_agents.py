@@ -1,4 +1,4 @@
-"""The rule agents: whole conversations with people who say it in their own words, and what is understood of single answers."""
+"""The rule-based agents: whole conversations in varied wording, and the parsing of single answers."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -28,9 +28,9 @@ WRITES = (tools.CREATE_TICKET, tools.UPDATE_TICKET, tools.CREATE_ITEM, tools.UPD
 Agent = Callable[..., dict[str, Any]]
 
 
-class Session(NamedTuple):
+class ConversationLog(NamedTuple):
     calls: list[tuple[str, dict[str, Any]]]
-    said: list[str]
+    replies: list[str]
     desk: Desk
 
     @property
@@ -38,26 +38,26 @@ class Session(NamedTuple):
         return [(name, arguments) for name, arguments in self.calls if name in WRITES]
 
 
-def talk(lines: Sequence[str], agent: Agent = careful, offered: Sequence[dict[str, Any]] = OFFERED) -> Session:
-    """Have a conversation in which the user says these lines, whatever they are answered."""
+def run_conversation(lines: Sequence[str], agent: Agent = careful, offered: Sequence[dict[str, Any]] = OFFERED) -> ConversationLog:
+    """Run a conversation in which the user says these lines, whatever the agent replies."""
     desk = SEEDED.copy()
     messages: list[dict[str, Any]] = [{"role": "system", "content": "You are the help desk."}]
     calls: list[tuple[str, dict[str, Any]]] = []
-    said: list[str] = []
+    replies: list[str] = []
     for line in lines:
         messages.append({"role": "user", "content": line})
         for _ in range(10):
-            answer = agent([dict(message) for message in messages], offered)
-            messages.append(answer)
-            if not answer.get("tool_calls"):
+            reply = agent([dict(message) for message in messages], offered)
+            messages.append(reply)
+            if not reply.get("tool_calls"):
                 break
-            for call in answer["tool_calls"]:
+            for call in reply["tool_calls"]:
                 name, arguments = call["function"]["name"], json.loads(call["function"]["arguments"])
                 calls.append((name, arguments))
                 messages.append({"role": "tool", "tool_call_id": call["id"], "content": desk.call(name, arguments).text})
-        assert answer["content"], "the agent has to say something in the end"
-        said.append(answer["content"])
-    return Session(calls, said, desk)
+        assert reply["content"], "the agent has to say something in the end"
+        replies.append(reply["content"])
+    return ConversationLog(calls, replies, desk)
 
 
 PLAIN = [
@@ -113,20 +113,20 @@ AFTER_STARTING_OVER = ["I need a ticket", "Broken lamp, Facilities", "Let's star
 @pytest.mark.parametrize(
     "lines", [PLAIN, TERSE, CHATTY, IMPATIENT, COMMAND, BULLETS, CHANGES, SECOND_THOUGHTS, AFTER_STARTING_OVER], ids=str
 )
-def test_a_ticket_is_opened_whatever_way_it_is_asked_for(lines: list[str]) -> None:
-    done = talk([*lines, "No, that's all. Thanks!"])
-    assert done.writes == [(tools.CREATE_TICKET, TICKET)]
-    assert "TKT-1041" in done.said[-2]
-    assert "anything else" in done.said[-2]
-    assert "Goodbye" in done.said[-1]
+def test_ticket_is_opened_from_any_wording(lines: list[str]) -> None:
+    log = run_conversation([*lines, "No, that's all. Thanks!"])
+    assert log.writes == [(tools.CREATE_TICKET, TICKET)]
+    assert "TKT-1041" in log.replies[-2]
+    assert "anything else" in log.replies[-2]
+    assert "Goodbye" in log.replies[-1]
 
 
-def test_everything_is_looked_up_and_read_back_before_it_is_written() -> None:
-    done = talk(PLAIN)
+def test_agent_looks_up_and_reads_back_before_writing() -> None:
+    log = run_conversation(PLAIN)
     looked_up = [tools.LIST_DEPARTMENTS, tools.LIST_PRIORITIES, tools.LIST_WORKFLOW_TYPES]
-    assert [name for name, _ in done.calls] == [*looked_up, tools.CREATE_TICKET]
-    assert all(value in done.said[-2] for value in TICKET.values())
-    assert done.said[-2].endswith("?")
+    assert [name for name, _ in log.calls] == [*looked_up, tools.CREATE_TICKET]
+    assert all(value in log.replies[-2] for value in TICKET.values())
+    assert log.replies[-2].endswith("?")
 
 
 ITEM_LINES = ["Increase server memory allocation", "John Smith, by May 10, 2025", ITEM["description"], "Yes, please."]
@@ -146,14 +146,14 @@ SECOND = {"title": "Write a report", "assigned_to": "Maria Lopez", "description"
     ],
     ids=["one by one", "announced", "with the yes"],
 )  # fmt: skip
-def test_a_ticket_gets_two_action_items(lines: list[str]) -> None:
-    done = talk([*lines, "bye"])
-    assert done.writes == [
+def test_ticket_gets_two_action_items(lines: list[str]) -> None:
+    log = run_conversation([*lines, "bye"])
+    assert log.writes == [
         (tools.CREATE_TICKET, TICKET),
         (tools.CREATE_ITEM, {"ticket_id": "TKT-1041", **ITEM}),
         (tools.CREATE_ITEM, {"ticket_id": "TKT-1041", **SECOND}),
     ]
-    assert "AI-2032" in "".join(done.said)
+    assert "AI-2032" in "".join(log.replies)
 
 
 DOOR = next(key for key, row in SEEDED.state()["tickets"].items() if row["title"] == "Door does not lock")
@@ -169,16 +169,16 @@ DOOR = next(key for key, row in SEEDED.state()["tickets"].items() if row["title"
         ["I want to change the priority of a ticket", "it is about the door", "Low please", "No, Critical!", "yes"],
     ],
 )
-def test_a_ticket_is_found_and_changed(lines: list[str]) -> None:
-    done = talk([*lines, "That's all"])
-    assert done.writes == [(tools.UPDATE_TICKET, {"ticket_id": DOOR, "priority": "Critical"})]
-    seen = [name for name, _ in done.calls].index(tools.UPDATE_TICKET)
-    assert {tools.GET_TICKET, tools.SEARCH_TICKETS} & {name for name, _ in done.calls[:seen]}
+def test_ticket_is_found_and_changed(lines: list[str]) -> None:
+    log = run_conversation([*lines, "That's all"])
+    assert log.writes == [(tools.UPDATE_TICKET, {"ticket_id": DOOR, "priority": "Critical"})]
+    update_index = [name for name, _ in log.calls].index(tools.UPDATE_TICKET)
+    assert {tools.GET_TICKET, tools.SEARCH_TICKETS} & {name for name, _ in log.calls[:update_index]}
 
 
-def test_an_action_item_is_changed_by_its_number() -> None:
-    done = talk(["Mark action item AI-2003 as done", "yes", "reassign AI-2003 to Maria Lopez", "Yes please", "bye"])
-    assert [arguments for _, arguments in done.writes] == [
+def test_action_item_is_changed_by_number() -> None:
+    log = run_conversation(["Mark action item AI-2003 as done", "yes", "reassign AI-2003 to Maria Lopez", "Yes please", "bye"])
+    assert [arguments for _, arguments in log.writes] == [
         {"action_item_id": "AI-2003", "status": "Done"},
         {"action_item_id": "AI-2003", "assigned_to": "Maria Lopez"},
     ]
@@ -194,7 +194,7 @@ CLOSED = next(key for key, row in SEEDED.state()["tickets"].items() if row["stat
 
 
 @pytest.mark.parametrize(
-    "lines, says, again",
+    "lines, sentence, second_sentence",
     [
         (
             [f"Please delete ticket {DOOR}", "But I really need it gone!", "Just do it", "Fine."],
@@ -208,72 +208,72 @@ CLOSED = next(key for key, row in SEEDED.state()["tickets"].items() if row["stat
         ([f"Set {CLOSED} to high priority", "Set it to Critical then"], "is closed", "is closed"),
     ],
 )
-def test_what_is_not_allowed_is_refused_and_insisting_does_not_help(lines: list[str], says: str, again: str) -> None:
-    done = talk([*lines, "Nothing else, bye"])
-    assert not done.writes
-    assert says in done.said[0]
-    assert again in done.said[1]
-    assert "Goodbye" in done.said[-1]
+def test_forbidden_request_is_refused_even_when_the_user_insists(lines: list[str], sentence: str, second_sentence: str) -> None:
+    log = run_conversation([*lines, "Nothing else, bye"])
+    assert not log.writes
+    assert sentence in log.replies[0]
+    assert second_sentence in log.replies[1]
+    assert "Goodbye" in log.replies[-1]
 
 
-def test_starting_over_is_noted_and_forgets_what_was_collected() -> None:
-    done = talk(AFTER_STARTING_OVER[:4])
-    assert tools.START_OVER in [name for name, _ in done.calls]
-    assert "title" in done.said[-1]
+def test_starting_over_discards_collected_slots() -> None:
+    log = run_conversation(AFTER_STARTING_OVER[:4])
+    assert tools.START_OVER in [name for name, _ in log.calls]
+    assert "title" in log.replies[-1]
 
 
-@pytest.mark.parametrize("begin", [[], ["new ticket"], ["new ticket", "Lamp, FAC", "low, standard", "It is dark", "Light"]])
-def test_nonsense_is_asked_about_in_other_words_and_then_left(begin: list[str]) -> None:
-    done = talk([*begin, "?", "", "…", "???", "!!", "..", "?!"])
-    answers = done.said[len(begin) :]
-    assert not done.writes
+@pytest.mark.parametrize("first_lines", [[], ["new ticket"], ["new ticket", "Lamp, FAC", "low, standard", "It is dark", "Light"]])
+def test_nonsense_leads_to_clarification_and_then_goodbye(first_lines: list[str]) -> None:
+    log = run_conversation([*first_lines, "?", "", "…", "???", "!!", "..", "?!"])
+    answers = log.replies[len(first_lines) :]
+    assert not log.writes
     assert answers[0] != answers[1]
-    assert any("open" in answer and "find" in answer for answer in answers)
+    assert any("open" in reply and "find" in reply for reply in answers)
     assert "Goodbye" in answers[-1]
 
 
-def test_an_error_is_told_and_what_is_wrong_is_asked_for_again() -> None:
+def test_tool_error_is_reported_and_the_slot_asked_for_again() -> None:
     refusing = [tool for tool in OFFERED if tool["function"]["name"] != tools.LIST_DEPARTMENTS]
     messages: list[dict[str, Any]] = []
     desk = SEEDED.copy()
     for line in (*COMMAND, "HR", "yes"):
         messages.append({"role": "user", "content": line})
-        while (answer := careful(messages, refusing)).get("tool_calls"):
-            messages.append(answer)
-            for call in answer["tool_calls"]:
+        while (reply := careful(messages, refusing)).get("tool_calls"):
+            messages.append(reply)
+            for call in reply["tool_calls"]:
                 name, arguments = call["function"]["name"], json.loads(call["function"]["arguments"])
                 is_first = name == tools.CREATE_TICKET and arguments["department_code"] == "IT"
                 text = 'department_code is "IT", one of HR was expected' if is_first else desk.call(name, arguments).text
                 messages.append({"role": "tool", "tool_call_id": call["id"], "content": text})
-        messages.append(answer)
-    said = [message["content"] for message in messages if message["role"] == "assistant" and message["content"]]
-    assert "one of HR was expected" in said[1]
-    assert "department" in said[1].splitlines()[-1]
+        messages.append(reply)
+    replies = [message["content"] for message in messages if message["role"] == "assistant" and message["content"]]
+    assert "one of HR was expected" in replies[1]
+    assert "department" in replies[1].splitlines()[-1]
     assert desk.state()["tickets"]["TKT-1041"]["department_code"] == "HR"
 
 
-def test_only_tools_that_are_offered_are_called() -> None:
-    done = talk([*PLAIN, "bye"], offered=[])
-    assert not done.calls
-    assert "cannot be done here" in done.said[-2]
+def test_only_offered_tools_are_called() -> None:
+    log = run_conversation([*PLAIN, "bye"], offered=[])
+    assert not log.calls
+    assert "cannot be done here" in log.replies[-2]
 
 
 @pytest.mark.parametrize("text", ["boom", "[]", "{}", "null", '{"tickets": 3}', '{"error": "down"}', ""])
-def test_whatever_a_tool_gives_back_there_is_an_answer(text: str) -> None:
+def test_agent_answers_whatever_a_tool_returns(text: str) -> None:
     messages: list[dict[str, Any]] = []
     for line in ("find the printer ticket", f"close {DOOR}", "list the action items of " + DOOR, "how does this work?", *COMMAND, "no"):
         messages.append({"role": "user", "content": line})
-        while (answer := careful(messages, OFFERED)).get("tool_calls"):
-            messages += [answer, *({"role": "tool", "tool_call_id": call["id"], "content": text} for call in answer["tool_calls"])]
-        messages.append(answer)
-        assert answer["content"]
+        while (reply := careful(messages, OFFERED)).get("tool_calls"):
+            messages += [reply, *({"role": "tool", "tool_call_id": call["id"], "content": text} for call in reply["tool_calls"])]
+        messages.append(reply)
+        assert reply["content"]
 
 
-def test_it_greets_when_nothing_was_said_yet() -> None:
+def test_agent_greets_when_there_are_no_messages() -> None:
     assert "help desk" in careful([{"role": "system", "content": "x"}], OFFERED)["content"]
 
 
-def test_faults_are_drawn_by_the_first_words_and_about_half_of_the_conversations_have_one() -> None:
+def test_first_message_selects_faults_in_about_half_of_the_conversations() -> None:
     firsts = [f"I need ticket number {number}" for number in range(400)]
     assert [faults_for(first) for first in firsts] == [faults_for(first) for first in firsts]
     of_tickets = {"forgets the second action item", "due dates a day late"}
@@ -293,7 +293,7 @@ TWO_ITEMS = [*PLAIN[1:], "I need an action item", *ITEM_LINES, "another action i
 @pytest.mark.parametrize("fault", [fault.name for fault in FAULTS])
 def test_each_fault_of_the_sloppy_agent_shows(fault: str) -> None:
     lines = [opening_with(fault), *TWO_ITEMS]
-    right = talk(lines).writes
+    expected_writes = run_conversation(lines).writes
     if fault == "leaves out the expected outcome":
         lines.remove(TICKET["expected_outcome"])
     if fault == "leaves out the description":
@@ -302,27 +302,27 @@ def test_each_fault_of_the_sloppy_agent_shows(fault: str) -> None:
         lines[lines.index(PLAIN[3])] = "expedited"
     if fault == "writes without a confirmation":
         lines = [line for line in lines if not line.startswith("Yes")]
-    wrong = talk(lines, sloppy)
-    assert len(right) == 3
-    first, last = wrong.writes[0][1], wrong.writes[-1][1]
+    log_with_fault = run_conversation(lines, sloppy)
+    assert len(expected_writes) == 3
+    first, last = log_with_fault.writes[0][1], log_with_fault.writes[-1][1]
     shows = {
         "leaves out the expected outcome": "expected_outcome" not in first,
         "leaves out the description": "description" not in first,
         "guesses the priority Medium": first["priority"] == "Medium",
-        "looks nothing up": tools.LIST_DEPARTMENTS not in [name for name, _ in wrong.calls],
-        "writes without a confirmation": wrong.writes == right,  # and nobody said yes
-        "writes everything twice": len(wrong.writes) == 6,
-        "forgets the second action item": len(wrong.writes) == 2,
+        "looks nothing up": tools.LIST_DEPARTMENTS not in [name for name, _ in log_with_fault.calls],
+        "writes without a confirmation": log_with_fault.writes == expected_writes,  # and nobody said yes
+        "writes everything twice": len(log_with_fault.writes) == 6,
+        "forgets the second action item": len(log_with_fault.writes) == 2,
         "due dates a day late": last.get("due_date") == "2025-05-11",
     }
     assert shows[fault]
 
 
-def test_the_sloppy_agent_gets_through_every_kind_of_conversation() -> None:
+def test_sloppy_agent_completes_every_kind_of_conversation() -> None:
     lines = ["set its priority to High", "yes", "close TKT-1005", "yes", "list the action items of TKT-1005", "add an action item"]
     for number in range(30):
-        done = talk([f"Hello {number}, look up TKT-1002", *lines, *ITEM_LINES, "That's all, goodbye"], sloppy)
-        assert "Goodbye" in done.said[-1]
+        log = run_conversation([f"Hello {number}, look up TKT-1002", *lines, *ITEM_LINES, "That's all, goodbye"], sloppy)
+        assert "Goodbye" in log.replies[-1]
 
 
 CHOICES = {
@@ -333,7 +333,7 @@ CHOICES = {
 
 
 @pytest.mark.parametrize(
-    "asked, answer, expected",
+    "requested_slot, text, expected",
     [
         ("title", "Sure! Let's call it Printer jam on floor 3, please. Thanks so much!", "Printer jam on floor 3"),
         ("title", "It's called Write-off of old chairs", "Write-off of old chairs"),
@@ -358,13 +358,15 @@ CHOICES = {
         ("due_date", "by the end of the month", "2025-05-31"),
     ],
 )
-def test_an_answer_is_understood(asked: str, answer: str, expected: str | None) -> None:
+def test_slot_answer_is_parsed(requested_slot: str, text: str, expected: str | None) -> None:
     slots = ("title", "department_code", "priority", "workflow_type", "description", "expected_outcome", "assigned_to", "due_date")
-    assert extract_slots(answer, slots, requested_slots=(asked,), choices=CHOICES, today=TODAY) == ({asked: expected} if expected else {})
+    assert extract_slots(text, slots, requested_slots=(requested_slot,), choices=CHOICES, today=TODAY) == (
+        {requested_slot: expected} if expected else {}
+    )
 
 
 @pytest.mark.parametrize(
-    "said, expected",
+    "text, expected",
     [
         ("Actually make that High", {"priority": "High"}),
         ("No, the department is HR", {"department_code": "HR"}),
@@ -376,13 +378,13 @@ def test_an_answer_is_understood(asked: str, answer: str, expected: str | None) 
         ("Yes, IT with priority Medium", {}),
     ],
 )
-def test_a_correction_is_understood(said: str, expected: dict[str, str]) -> None:
-    now = {"title": "Server down", "department_code": "IT", "priority": "Medium", "workflow_type": "Standard"}
-    assert extract_changes(said, now, tuple(now), choices=CHOICES, today=TODAY) == expected
+def test_correction_is_parsed(text: str, expected: dict[str, str]) -> None:
+    current = {"title": "Server down", "department_code": "IT", "priority": "Medium", "workflow_type": "Standard"}
+    assert extract_changes(text, current, tuple(current), choices=CHOICES, today=TODAY) == expected
 
 
 @pytest.mark.parametrize(
-    "said, iso",
+    "text, iso",
     [
         ("2025-05-10", "2025-05-10"),
         ("due on 10 May 2025", "2025-05-10"),
@@ -400,13 +402,13 @@ def test_a_correction_is_understood(said: str, expected: dict[str, str]) -> None
         ("as soon as you may", None),
     ],
 )
-def test_a_day_is_understood(said: str, iso: str | None) -> None:
-    found = find_date(said, TODAY)
+def test_date_mention_is_parsed(text: str, iso: str | None) -> None:
+    found = find_date(text, TODAY)
     assert (found.iso if found else None) == iso
 
 
 @pytest.mark.parametrize(
-    "said, kinds",
+    "text, kinds",
     [
         ("I need a ticket with two action items", ["open ticket", "add item", "add item"]),
         ("show me the open tickets of IT", ["find"]),
@@ -422,12 +424,12 @@ def test_a_day_is_understood(said: str, iso: str | None) -> None:
         ("banana", []),
     ],
 )
-def test_a_wish_is_understood(said: str, kinds: list[str]) -> None:
-    assert [intent.kind for intent in detect_intents(said)] == kinds
+def test_intents_are_detected(text: str, kinds: list[str]) -> None:
+    assert [intent.kind for intent in detect_intents(text)] == kinds
 
 
 @pytest.mark.parametrize(
-    "said, query",
+    "text, query",
     [
         ("find the ticket about the printer", "printer"),
         ("is there a VPN ticket?", "VPN"),
@@ -435,10 +437,10 @@ def test_a_wish_is_understood(said: str, kinds: list[str]) -> None:
         ("show me all tickets", ""),
     ],
 )
-def test_what_to_look_for_is_understood(said: str, query: str) -> None:
-    assert find_query(said) == query
+def test_search_query_is_extracted(text: str, query: str) -> None:
+    assert find_query(text) == query
 
 
-def test_the_policy_can_be_read() -> None:
+def test_policy_rules_are_valid() -> None:
     rules = read_rules(yaml.safe_load((Path(helpdesk.__file__).parent / "policy.yaml").read_text()))
     assert {rule.kind for rule in rules} == {"before", "confirmed", "once_per_confirmation", "never", "at_most"}

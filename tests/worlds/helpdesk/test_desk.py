@@ -1,4 +1,4 @@
-"""The help desk itself: what its tools do, what they refuse, and that the same seed gives the same bytes."""
+"""The help desk's backend: what its tools do and refuse, and that the same seed gives the same bytes."""
 
 import json
 from typing import Any
@@ -34,22 +34,22 @@ def desk(seeded: Desk) -> Desk:
     return seeded.copy()
 
 
-def done(desk: Desk, tool: str, arguments: dict[str, Any]) -> Any:
-    answer = desk.call(tool, arguments)
-    assert not answer.is_error, answer.text
-    return json.loads(answer.text)
+def call_tool(desk: Desk, tool: str, arguments: dict[str, Any]) -> Any:
+    result = desk.call(tool, arguments)
+    assert not result.is_error, result.text
+    return json.loads(result.text)
 
 
-def a_ticket(desk: Desk, **wanted: str) -> str:
-    return next(key for key, row in desk.state()["tickets"].items() if wanted.items() <= row.items())
+def find_ticket(desk: Desk, **fields: str) -> str:
+    return next(key for key, row in desk.state()["tickets"].items() if fields.items() <= row.items())
 
 
-def test_the_same_seed_gives_the_same_bytes_and_another_seed_others() -> None:
+def test_same_seed_gives_the_same_bytes() -> None:
     assert json.dumps(Desk(7).state()) == json.dumps(Desk(7).state())
     assert Desk(7).state() != Desk(8).state()
 
 
-def test_a_desk_begins_with_forty_tickets_and_thirty_action_items(desk: Desk) -> None:
+def test_desk_starts_with_forty_tickets_and_thirty_action_items(desk: Desk) -> None:
     state = desk.state()
     assert list(state["tickets"]) == [f"TKT-{number}" for number in range(1001, 1041)]
     assert list(state["action_items"]) == [f"AI-{number}" for number in range(2001, 2031)]
@@ -59,36 +59,36 @@ def test_a_desk_begins_with_forty_tickets_and_thirty_action_items(desk: Desk) ->
     assert not [row for row in state["tickets"].values() if (row["priority"], row["status"]) == ("Critical", "Closed")]
 
 
-def test_the_example_of_document_004_works(desk: Desk) -> None:
-    ticket = done(desk, tools.CREATE_TICKET, TICKET)
+def test_lob_evaluation_example_works(desk: Desk) -> None:
+    ticket = call_tool(desk, tools.CREATE_TICKET, TICKET)
     assert (ticket["ticket_id"], ticket["status"]) == ("TKT-1041", "Open")
-    item = done(desk, tools.CREATE_ITEM, {"ticket_id": ticket["ticket_id"], **ITEM})
+    item = call_tool(desk, tools.CREATE_ITEM, {"ticket_id": ticket["ticket_id"], **ITEM})
     assert item["action_item_id"] == "AI-2031"
     assert desk.state()["tickets"]["TKT-1041"] == {**TICKET, "status": "Open"}
     assert desk.state()["action_items"]["AI-2031"] == {**ITEM, "ticket_id": "TKT-1041", "status": "Open"}
-    assert done(desk, tools.GET_TICKET, {"ticket_id": "TKT-1041"})["action_items"] == [item]
+    assert call_tool(desk, tools.GET_TICKET, {"ticket_id": "TKT-1041"})["action_items"] == [item]
 
 
-def test_copies_know_nothing_of_each_other(seeded: Desk) -> None:
-    one, other = seeded.copy(), seeded.copy()
-    done(one, tools.CREATE_TICKET, TICKET)
+def test_copies_are_independent(seeded: Desk) -> None:
+    first, other = seeded.copy(), seeded.copy()
+    call_tool(first, tools.CREATE_TICKET, TICKET)
     assert "TKT-1041" not in other.state()["tickets"]
-    assert done(other, tools.CREATE_TICKET, {**TICKET, "title": "Another"})["ticket_id"] == "TKT-1041"
-    assert one.state()["tickets"]["TKT-1041"]["title"] != "Another"
+    assert call_tool(other, tools.CREATE_TICKET, {**TICKET, "title": "Another"})["ticket_id"] == "TKT-1041"
+    assert first.state()["tickets"]["TKT-1041"]["title"] != "Another"
 
 
-def test_only_what_is_given_is_changed(desk: Desk) -> None:
-    ticket_id = a_ticket(desk, status="Open", priority="Low")
+def test_update_changes_only_the_given_fields(desk: Desk) -> None:
+    ticket_id = find_ticket(desk, status="Open", priority="Low")
     before = desk.state()["tickets"][ticket_id]
-    done(desk, tools.UPDATE_TICKET, {"ticket_id": ticket_id, "priority": "High", "title": None})
+    call_tool(desk, tools.UPDATE_TICKET, {"ticket_id": ticket_id, "priority": "High", "title": None})
     assert desk.state()["tickets"][ticket_id] == {**before, "priority": "High"}
-    item_id = done(desk, tools.CREATE_ITEM, {"ticket_id": ticket_id, **ITEM})["action_item_id"]
-    done(desk, tools.UPDATE_ITEM, {"action_item_id": item_id, "status": "Done"})
+    item_id = call_tool(desk, tools.CREATE_ITEM, {"ticket_id": ticket_id, **ITEM})["action_item_id"]
+    call_tool(desk, tools.UPDATE_ITEM, {"action_item_id": item_id, "status": "Done"})
     assert desk.state()["action_items"][item_id] == {**ITEM, "ticket_id": ticket_id, "status": "Done"}
 
 
 @pytest.mark.parametrize(
-    "arguments, fits",
+    "arguments, matches",
     [
         ({}, lambda row: True),
         ({"department_code": "IT"}, lambda row: row["department_code"] == "IT"),
@@ -98,21 +98,21 @@ def test_only_what_is_given_is_changed(desk: Desk) -> None:
         ({"query": "no such words anywhere"}, lambda row: False),
     ],
 )
-def test_a_search_finds_all_that_fits_and_nothing_else(desk: Desk, arguments: dict[str, str], fits: Any) -> None:
-    found = done(desk, tools.SEARCH_TICKETS, arguments)
-    expected = [key for key, row in desk.state()["tickets"].items() if fits(row)]
+def test_search_returns_exactly_the_matching_tickets(desk: Desk, arguments: dict[str, str], matches: Any) -> None:
+    found = call_tool(desk, tools.SEARCH_TICKETS, arguments)
+    expected = [key for key, row in desk.state()["tickets"].items() if matches(row)]
     assert found["count"] == len(expected)
     assert [row["ticket_id"] for row in found["tickets"]] == expected[:20]
 
 
-def test_a_critical_ticket_is_closed_only_when_an_action_item_is_done(desk: Desk) -> None:
-    ticket = done(desk, tools.CREATE_TICKET, TICKET)["ticket_id"]
+def test_critical_ticket_closes_only_with_a_done_action_item(desk: Desk) -> None:
+    ticket = call_tool(desk, tools.CREATE_TICKET, TICKET)["ticket_id"]
     closing = {"ticket_id": ticket, "status": "Closed"}
     assert "none of its action items is Done" in desk.call(tools.UPDATE_TICKET, closing).text
     assert desk.call(tools.UPDATE_TICKET, {**closing, "priority": "Low"}).is_error
-    item = done(desk, tools.CREATE_ITEM, {"ticket_id": ticket, **ITEM})["action_item_id"]
-    done(desk, tools.UPDATE_ITEM, {"action_item_id": item, "status": "Done"})
-    assert done(desk, tools.UPDATE_TICKET, closing)["status"] == "Closed"
+    item = call_tool(desk, tools.CREATE_ITEM, {"ticket_id": ticket, **ITEM})["action_item_id"]
+    call_tool(desk, tools.UPDATE_ITEM, {"action_item_id": item, "status": "Done"})
+    assert call_tool(desk, tools.UPDATE_TICKET, closing)["status"] == "Closed"
 
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
@@ -139,24 +139,24 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize("tool, arguments, says", REFUSED, ids=range(len(REFUSED)))
-def test_what_is_wrong_is_an_error_that_says_why_and_changes_nothing(desk: Desk, tool: str, arguments: dict[str, Any], says: str) -> None:
+@pytest.mark.parametrize("tool, arguments, sentence", REFUSED, ids=range(len(REFUSED)))
+def test_invalid_call_is_refused_and_changes_nothing(desk: Desk, tool: str, arguments: dict[str, Any], sentence: str) -> None:
     before = desk.state()
-    answer = desk.call(tool, arguments)
-    assert answer.is_error
-    assert says in answer.text
+    result = desk.call(tool, arguments)
+    assert result.is_error
+    assert sentence in result.text
     assert desk.state() == before
 
 
-def test_a_closed_ticket_stays_as_it_is(desk: Desk) -> None:
-    closed = a_ticket(desk, status="Closed")
+def test_closed_ticket_cannot_be_changed(desk: Desk) -> None:
+    closed = find_ticket(desk, status="Closed")
     before = desk.state()
     assert "is closed and cannot be changed" in desk.call(tools.UPDATE_TICKET, {"ticket_id": closed, "status": "Open"}).text
     assert "is closed" in desk.call(tools.CREATE_ITEM, {"ticket_id": closed, **ITEM}).text
     assert desk.state() == before
 
 
-def test_every_tool_has_a_schema_that_describes_each_argument() -> None:
+def test_every_argument_of_every_tool_is_described() -> None:
     assert len(tools.TOOLS) == 13
     for tool in tools.TOOLS:
         assert tool.description

@@ -1,4 +1,4 @@
-"""The help desk over MCP, by the SDK's own client: over stdio and over HTTP, with a real process and a real socket."""
+"""The help desk over MCP with the SDK's client: over stdio and HTTP, with a real process and a real socket."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from callmark.worlds.helpdesk import tools
 from callmark.worlds.helpdesk.desk import Desk
 from callmark.worlds.mcp_server import CONVERSATION, EXTENSION, STATE, ConversationBackends
 from tests.worlds.helpdesk.test_desk import ITEM, TICKET
-from tests.worlds.mcp_clients import over_stdio, serving_http
+from tests.worlds.mcp_clients import connect_stdio, serve_http
 
 COMMAND = [sys.executable, "-m", "callmark.worlds.helpdesk"]
 CALLS: list[tuple[str, dict[str, str]]] = [
@@ -33,8 +33,8 @@ CALLS: list[tuple[str, dict[str, str]]] = [
 ]
 
 
-class Seen(NamedTuple):
-    """What a client saw in one session: it made every call of CALLS, then had fifty conversations at once."""
+class ClientSession(NamedTuple):
+    """What a client received in one session: the results of CALLS, then of fifty conversations at once."""
 
     capabilities: Any
     tools: dict[str, Any]
@@ -44,7 +44,7 @@ class Seen(NamedTuple):
     untouched: dict[str, Any]
 
 
-async def look(server: Any) -> Seen:
+async def run_client_session(server: Any) -> ClientSession:
     from mcp import Client
 
     async with Client(server) as client:
@@ -59,11 +59,11 @@ async def look(server: Any) -> Seen:
             return read
 
         async def converse(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-            _, made = await call(tools.CREATE_TICKET, {**TICKET, "title": f"Ticket of {name}"}, name)
-            return json.loads(made), await state({CONVERSATION: name})
+            _, created = await call(tools.CREATE_TICKET, {**TICKET, "title": f"Ticket of {name}"}, name)
+            return json.loads(created), await state({CONVERSATION: name})
 
         names = [f"conversation {number}" for number in range(50)]
-        return Seen(
+        return ClientSession(
             client.server_capabilities,
             {tool.name: tool.input_schema for tool in (await client.list_tools()).tools},
             [await call(name, arguments, "all tools") for name, arguments in CALLS],
@@ -75,33 +75,33 @@ async def look(server: Any) -> Seen:
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with serving_http(COMMAND) as address:
+    with serve_http(COMMAND) as address:
         yield address
 
 
 @pytest.fixture(scope="module", params=["stdio", "http"])
-def seen(request: pytest.FixtureRequest) -> Seen:
-    return asyncio.run(look(request.getfixturevalue("url") if request.param == "http" else over_stdio(COMMAND)))
+def session(request: pytest.FixtureRequest) -> ClientSession:
+    return asyncio.run(run_client_session(request.getfixturevalue("url") if request.param == "http" else connect_stdio(COMMAND)))
 
 
-def test_the_sdks_own_client_lists_and_calls_every_tool(seen: Seen) -> None:
-    assert seen.tools == {tool.name: tool.parameters for tool in tools.TOOLS}
-    assert {name for name, _ in CALLS} == set(seen.tools)
-    assert [text for is_error, text in seen.results if is_error] == []
-    assert json.loads(seen.results[-1][1])["status"] == "Closed"
-    assert seen.refusal == (True, "there is no ticket 'TKT-9', an id such as TKT-1001 was expected")
+def test_sdk_client_lists_and_calls_every_tool(session: ClientSession) -> None:
+    assert session.tools == {tool.name: tool.parameters for tool in tools.TOOLS}
+    assert {name for name, _ in CALLS} == set(session.tools)
+    assert [text for is_error, text in session.results if is_error] == []
+    assert json.loads(session.results[-1][1])["status"] == "Closed"
+    assert session.refusal == (True, "there is no ticket 'TKT-9', an id such as TKT-1001 was expected")
 
 
-def test_conversations_are_kept_apart_and_their_states_can_be_read(seen: Seen) -> None:
-    assert EXTENSION in seen.capabilities.extensions
-    assert len(seen.conversations) == 50
-    for name, (made, state) in seen.conversations.items():
-        assert made["ticket_id"] == list(state["tickets"])[-1] == "TKT-1041"
+def test_conversations_are_isolated_and_their_states_readable(session: ClientSession) -> None:
+    assert EXTENSION in session.capabilities.extensions
+    assert len(session.conversations) == 50
+    for name, (created, state) in session.conversations.items():
+        assert created["ticket_id"] == list(state["tickets"])[-1] == "TKT-1041"
         assert state["tickets"]["TKT-1041"] == {**TICKET, "title": f"Ticket of {name}", "status": "Open"}
-    assert seen.untouched == Desk(7).state()
+    assert session.untouched == Desk(7).state()
 
 
-def test_the_conversation_that_has_been_idle_for_longest_is_forgotten_first() -> None:
+def test_longest_idle_conversation_is_dropped_first() -> None:
     backends = ConversationBackends(Desk(7), limit=2)
     for name in ("a", "b"):
         backends.get({CONVERSATION: name}).call(tools.CREATE_TICKET, TICKET)
@@ -112,7 +112,7 @@ def test_the_conversation_that_has_been_idle_for_longest_is_forgotten_first() ->
     assert "TKT-1041" not in backends.get({CONVERSATION: "b"}).state()["tickets"]
 
 
-def test_a_port_that_is_taken_is_an_error_in_a_sentence(url: str) -> None:
+def test_port_in_use_is_reported_in_a_sentence(url: str) -> None:
     port = url.rsplit(":", 1)[1].split("/")[0]
     refused = subprocess.run([*COMMAND, "--http", port], capture_output=True, text=True, check=False)
     assert refused.returncode == 2

@@ -1,4 +1,4 @@
-"""A store to try things in: the same for every test, and each has its own."""
+"""A store for each test, copied from the same seeded one."""
 
 import pytest
 

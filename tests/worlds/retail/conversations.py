@@ -1,4 +1,4 @@
-"""Conversations of the store's expert with its customers, held in the process: no server, and of the state the customer's own part."""
+"""Conversations of the store's expert with its users, in process: no server, and only the user's part of the state."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -14,7 +14,7 @@ from callmark.worlds.retail.store.store import Store
 from callmark.worlds.retail.world import RetailWorld
 
 
-class _Box:
+class StoreToolbox:
     def __init__(self, store: Store, user_id: str) -> None:
         self._store = store
         self._user_id = user_id
@@ -24,11 +24,11 @@ class _Box:
         return tools.TOOLS
 
     async def call(self, call: Call) -> ToolResult:
-        answer = self._store.call(call.name, call.arguments)
-        return ToolResult(answer.text, answer.is_error)
+        result = self._store.call(call.name, call.arguments)
+        return ToolResult(result.text, result.is_error)
 
     async def state(self) -> State:
-        """All that a conversation may change; that nothing else is, the store's own tests see to. The whole would take long to compare."""
+        """Return the rows that a conversation may change; comparing the whole state would take too long."""
         user: dict[str, Any] = self._store.get_user_details(self._user_id)
         return {
             "users": {self._user_id: user},
@@ -36,18 +36,19 @@ class _Box:
         }
 
 
-class InProcess:
+class InProcessStore:
     label = "the store, in process"
+    tools = tools.TOOLS
 
     def __init__(self, cases: Sequence[Case]) -> None:
         self._store = Store()
         self._users = {case.id: case.data["plan"]["customer"]["user_id"] for case in cases}
 
     @asynccontextmanager
-    async def open_toolbox(self, conversation: str) -> AsyncIterator[_Box]:
+    async def open_toolbox(self, conversation: str) -> AsyncIterator[StoreToolbox]:
         store = self._store.copy()
         try:
-            yield _Box(store, self._users[conversation.partition("/")[0]])
+            yield StoreToolbox(store, self._users[conversation.partition("/")[0]])
         finally:
             store.close()
 
@@ -58,17 +59,17 @@ class InProcess:
         self._store.close()
 
 
-def held(cases: Sequence[Case], *, seed: int = 7) -> list[Prediction]:
-    """How the conversations of these plans go, all at a time."""
+def run_conversations(cases: Sequence[Case], *, seed: int = 7) -> list[Prediction]:
+    """Run the conversations of these plans concurrently."""
     world = RetailWorld()
 
-    async def work() -> list[Prediction]:
-        async with Simulator("expert", world.expert(), world.user(seed), InProcess(cases), system=world.system) as simulator:
+    async def predict_all() -> list[Prediction]:
+        async with Simulator("expert", world.expert(), world.user(seed), InProcessStore(cases), system=world.policy) as simulator:
             return list(await asyncio.gather(*(simulator.predict(case) for case in cases)))
 
-    return asyncio.run(work())
+    return asyncio.run(predict_all())
 
 
-def row(case: Case, reply: Prediction) -> Conversation:
-    """As it stands in a dataset."""
-    return Conversation(case.id, reply.transcript, tools.TOOLS)
+def to_conversation(case: Case, prediction: Prediction) -> Conversation:
+    """Return the conversation as a dataset row."""
+    return Conversation(case.id, prediction.transcript, tools.TOOLS)

@@ -1,4 +1,4 @@
-"""Sums: right to the cent, and nothing that is put in does anything but a sum."""
+"""The calculator: exact to the cent, and safe for any input."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -40,7 +40,7 @@ from callmark.worlds.tool_calls import ToolError
         ("(" * 20 + "7" + ")" * 20, "7"),
     ],
 )
-def test_a_sum_is_right_to_the_cent(expression: str, value: str) -> None:
+def test_calculation_is_exact_to_the_cent(expression: str, value: str) -> None:
     assert calculate(expression) == value
 
 
@@ -90,13 +90,13 @@ def test_a_sum_is_right_to_the_cent(expression: str, value: str) -> None:
     ],
     ids=lambda expression: ascii(expression[:20]),
 )
-def test_what_is_no_sum_is_an_error_in_a_sentence_and_at_once(store: Store, expression: str) -> None:
+def test_invalid_expression_is_refused_at_once(store: Store, expression: str) -> None:
     begin = perf_counter()
-    answer = store.call(tools.CALCULATE, {"expression": expression})
+    result = store.call(tools.CALCULATE, {"expression": expression})
     assert perf_counter() - begin < 0.2
-    assert answer.is_error
-    assert 20 < len(answer.text) < 200
-    assert "\n" not in answer.text
+    assert result.is_error
+    assert 20 < len(result.text) < 200
+    assert "\n" not in result.text
 
 
 AMOUNTS = st.integers(0, 10_000_00).map(lambda cents: f"{Decimal(cents) / 100:.2f}")
@@ -108,8 +108,8 @@ SUMS = st.recursive(
 
 
 @given(SUMS)
-def test_a_sum_is_what_exact_fractions_make_of_it(expression: str) -> None:
-    """The other reckoning is Python's own, over fractions in place of the numbers."""
+def test_calculation_agrees_with_exact_fractions(expression: str) -> None:
+    """The reference is Python's own evaluation with fractions in place of numbers."""
     exact = eval(_in_fractions(expression), {"F": Fraction})
     try:
         value = Fraction(calculate(expression))

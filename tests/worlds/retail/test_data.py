@@ -1,4 +1,4 @@
-"""The store's data: consistent from the start, the same for the same seed, and cheap to copy and to tell."""
+"""The store's data: consistent from the start, the same for the same seed, and cheap to copy and serialize."""
 
 import re
 import subprocess
@@ -14,7 +14,7 @@ from callmark.worlds.retail import tools
 from callmark.worlds.retail.store import store as store_module
 from callmark.worlds.retail.store.catalog import MAX_VARIANTS
 from callmark.worlds.retail.store.store import TABLES, Store
-from tests.worlds.retail.store_calls import ADDRESS, an_order, done, net
+from tests.worlds.retail.store_calls import ADDRESS, call_tool, find_order, net_amount
 
 # what a zip code of a state begins with, from the post's own division; not taken from the data
 ZIPS = {
@@ -31,7 +31,7 @@ def store(request: pytest.FixtureRequest) -> Store:
     return Store(request.param)
 
 
-def test_there_are_as_many_rows_as_the_store_promises(store: Store) -> None:
+def test_tables_have_the_documented_number_of_rows(store: Store) -> None:
     state = store.state()
     assert {table: len(rows) for table, rows in state.items()} == {"users": 500, "orders": 1000, "products": 50}
     assert list(state) == list(TABLES)
@@ -40,7 +40,7 @@ def test_there_are_as_many_rows_as_the_store_promises(store: Store) -> None:
     assert all(list(rows) == sorted(rows) for rows in state.values())
 
 
-def test_ids_look_as_documented_and_stand_for_one_thing(store: Store) -> None:
+def test_ids_are_unique_and_well_formed(store: Store) -> None:
     state = store.state()
     methods = [one["payment_method_id"] for user in state["users"].values() for one in user["payment_methods"]]
     items = [one["item_id"] for product in state["products"].values() for one in product["variants"]]
@@ -57,7 +57,7 @@ def test_ids_look_as_documented_and_stand_for_one_thing(store: Store) -> None:
     assert len(set(names)) == len(names)
 
 
-def test_every_zip_code_belongs_to_its_state_and_city(store: Store) -> None:
+def test_zip_codes_belong_to_their_state_and_city(store: Store) -> None:
     state = store.state()
     addresses = [row["address"] for table in ("users", "orders") for row in state[table].values()]
     assert all(address["zip"][:2] in ZIPS[address["state"]].split() for address in addresses)
@@ -68,7 +68,7 @@ def test_every_zip_code_belongs_to_its_state_and_city(store: Store) -> None:
     assert len(set(cities.values())) == 50
 
 
-def test_products_have_variants_that_differ_and_can_be_bought(store: Store) -> None:
+def test_products_have_distinct_variants_and_some_are_available(store: Store) -> None:
     for product in store.state()["products"].values():
         variants = product["variants"]
         assert 5 <= len(variants) <= MAX_VARIANTS == 15
@@ -80,7 +80,7 @@ def test_products_have_variants_that_differ_and_can_be_bought(store: Store) -> N
         assert all(0 < one["price"] == round(one["price"], 2) for one in variants)
 
 
-def test_orders_belong_to_customers_and_what_was_paid_is_what_the_items_cost(store: Store) -> None:
+def test_orders_belong_to_customers_and_payments_equal_item_prices(store: Store) -> None:
     state = store.state()
     prices = {one["item_id"]: one["price"] for product in state["products"].values() for one in product["variants"]}
     assert {order["user_id"] for order in state["orders"].values()} == set(state["users"])
@@ -90,11 +90,11 @@ def test_orders_belong_to_customers_and_what_was_paid_is_what_the_items_cost(sto
         theirs = [one["payment_method_id"] for one in state["users"][order["user_id"]]["payment_methods"]]
         assert {entry["payment_method_id"] for entry in order["payment_history"]} <= set(theirs)
         cost = round(sum(item["price"] for item in order["items"]), 2)
-        assert net(order) == (0 if order["status"] == "cancelled" else cost)
+        assert net_amount(order) == (0 if order["status"] == "cancelled" else cost)
         assert (order["status"] == "cancelled") == ("cancel_reason" in order)
 
 
-def test_everybody_can_pay_and_gift_cards_have_a_sane_balance(store: Store) -> None:
+def test_every_customer_can_pay_and_gift_card_balances_are_in_range(store: Store) -> None:
     users = store.state()["users"].values()
     cards = [one for user in users for one in user["payment_methods"] if one["source"] == "gift_card"]
     assert all(0 <= one["balance"] <= 500 and one["balance"] == round(one["balance"], 2) for one in cards)
@@ -108,7 +108,7 @@ def test_everybody_can_pay_and_gift_cards_have_a_sane_balance(store: Store) -> N
     assert all(set(one) == shapes[one["source"]] for user in users for one in user["payment_methods"])
 
 
-def test_the_same_seed_gives_the_same_bytes_in_two_processes_and_another_seed_others() -> None:
+def test_same_seed_gives_the_same_bytes_in_another_process() -> None:
     program = (
         "import hashlib; from callmark.worlds.retail.store.store import Store; "
         "print(hashlib.sha256(Store(7).state_text().encode()).hexdigest(), end='')"
@@ -121,7 +121,7 @@ def test_the_same_seed_gives_the_same_bytes_in_two_processes_and_another_seed_ot
     assert Store(8).state_text() != Store(7).state_text()
 
 
-def test_after_a_write_only_the_rows_that_changed_are_written_out_again(seeded: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_changed_rows_are_serialized_after_a_write(seeded: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[object] = []
 
     def counted(row: dict[str, Any]) -> str:
@@ -134,20 +134,20 @@ def test_after_a_write_only_the_rows_that_changed_are_written_out_again(seeded: 
     text = store.state_text()
     assert store.state_text() is text is store.copy().state_text() is seeded.state_text()
     assert written == []
-    order = an_order(store, "pending")
-    done(store, tools.MODIFY_ORDER_ADDRESS, {"order_id": order["order_id"], **ADDRESS})
+    order = find_order(store, "pending")
+    call_tool(store, tools.MODIFY_ORDER_ADDRESS, {"order_id": order["order_id"], **ADDRESS})
     assert store.state()["orders"][order["order_id"]]["address"] == ADDRESS
     assert len(written) == 1
 
 
 def test_copies_and_states_are_cheap(seeded: Store) -> None:
-    """At most ten times what they cost on an idle machine, which is a millisecond for a copy and two for the state after a write."""
+    """The limits are ten times the cost on an idle machine: a millisecond for a copy, two for the state after a write."""
 
     def took() -> tuple[float, float]:
         begin = perf_counter()
         copy = seeded.copy()
         copied = perf_counter()
-        done(copy, tools.MODIFY_USER_ADDRESS, {"user_id": next(iter(users)), **ADDRESS})
+        call_tool(copy, tools.MODIFY_USER_ADDRESS, {"user_id": next(iter(users)), **ADDRESS})
         copy.state_text()
         return copied - begin, perf_counter() - copied
 

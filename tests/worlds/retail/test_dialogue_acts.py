@@ -1,4 +1,4 @@
-"""What customers understand: every wording of the expert, several questions at once, and the words of others."""
+"""Dialogue act recognition: every template of the expert, several questions at once, and other agents' wording."""
 
 from collections.abc import Iterable, Mapping
 from random import Random
@@ -11,34 +11,34 @@ from callmark.worlds.retail.user.dialogue_acts import parse_dialogue_acts
 
 DRAWS = 25
 GRAMMAR = Grammar(question_templates.PARTS)
-ACT_OF = {
+ACT_BY_QUESTION = {
     "ask_order_after_login": "ask_order",
     "ask_refund_payment": "ask_payment",
     "goodbye_after_no": "goodbye",
     "inform_incomplete_email": "inform_not_found",
     "ask_only_payment": "other_payment",
 }
-MORE = ("inform_done", "inform_refused", "inform_declined")  # a customer answers them alike, but for a word of regret
-Phrases = Iterable[str] | Mapping[str, Iterable[str]]
+CLOSING_ACTS = ("inform_done", "inform_refused", "inform_declined")  # a customer answers them alike, but for a word of regret
+Templates = Iterable[str] | Mapping[str, Iterable[str]]
 
 
-def each(phrases: Phrases) -> list[str]:
-    return [phrase for some in (phrases.values() if isinstance(phrases, Mapping) else [phrases]) for phrase in some]
+def flatten(templates: Templates) -> list[str]:
+    return [template for some in (templates.values() if isinstance(templates, Mapping) else [templates]) for template in some]
 
 
-def render_samples(phrase: str) -> list[str]:
-    return [GRAMMAR.render(phrase, Random(draw), style="", values=question_templates.SAMPLE_VALUES) for draw in range(DRAWS)]
+def render_samples(template: str) -> list[str]:
+    return [GRAMMAR.render(template, Random(draw), style="", values=question_templates.SAMPLE_VALUES) for draw in range(DRAWS)]
 
 
 @pytest.mark.parametrize("act", question_templates.QUESTIONS_BY_ACT)
-def test_every_question_of_the_expert_is_understood(act: str) -> None:
-    for phrase in question_templates.QUESTIONS_BY_ACT[act]:
-        for text in render_samples(phrase):
-            assert parse_dialogue_acts(text) == (ACT_OF.get(act, act),), text
+def test_user_recognizes_every_question_of_the_expert(act: str) -> None:
+    for template in question_templates.QUESTIONS_BY_ACT[act]:
+        for text in render_samples(template):
+            assert parse_dialogue_acts(text) == (ACT_BY_QUESTION.get(act, act),), text
 
 
 @pytest.mark.parametrize(
-    "phrases, acts",
+    "templates, acts",
     [
         (statement_templates.CONFIRMATIONS, ("ask_confirmation",)),
         (statement_templates.COMPLETIONS, ("inform_done",)),
@@ -46,24 +46,24 @@ def test_every_question_of_the_expert_is_understood(act: str) -> None:
         (statement_templates.PRICE_ANSWERS, ("inform_done",)),
         (statement_templates.PRODUCT_ANSWERS, ("inform_done", "inform_refused")),
         (refusal_templates.REFUSALS, ("inform_refused",)),
-        (refusal_templates.EXPLANATIONS, MORE),
+        (refusal_templates.EXPLANATIONS, CLOSING_ACTS),
         (refusal_templates.DECLINE_ACKNOWLEDGMENTS, ("inform_declined",)),
     ],
 )
-def test_every_statement_of_the_expert_is_understood(phrases: Phrases, acts: tuple[str, ...]) -> None:
-    for phrase in each(phrases):
-        for text in render_samples(phrase):
-            heard = parse_dialogue_acts(text)
-            assert heard in [(act,) for act in acts], text
+def test_user_recognizes_every_statement_of_the_expert(templates: Templates, acts: tuple[str, ...]) -> None:
+    for template in flatten(templates):
+        for text in render_samples(template):
+            acts_found = parse_dialogue_acts(text)
+            assert acts_found in [(act,) for act in acts], text
 
 
 @pytest.mark.parametrize(
-    "found", [*statement_templates.ORDER_FOUND, *statement_templates.ORDER_FOUND_BY_SEARCH, *statement_templates.AVAILABILITY]
+    "statement", [*statement_templates.ORDER_FOUND, *statement_templates.ORDER_FOUND_BY_SEARCH, *statement_templates.AVAILABILITY]
 )
-def test_what_was_found_does_not_hide_the_question_after_it(found: str) -> None:
+def test_statement_does_not_hide_the_question_after_it(statement: str) -> None:
     for act in ("ask_items", "ask_payment", "ask_reason", "ask_address", "ask_replacement"):
-        for phrase in question_templates.QUESTIONS_BY_ACT[act]:
-            for text in render_samples(f"{found} {phrase}")[:5]:
+        for template in question_templates.QUESTIONS_BY_ACT[act]:
+            for text in render_samples(f"{statement} {template}")[:5]:
                 assert parse_dialogue_acts(text) == (act,), text
 
 
@@ -76,7 +76,7 @@ def test_what_was_found_does_not_hide_the_question_after_it(found: str) -> None:
         ("Which item would you like to return, and to which payment method should the refund go?", ("ask_items", "ask_payment")),
     ],
 )
-def test_several_questions_in_one_message(text: str, acts: tuple[str, ...]) -> None:
+def test_several_questions_in_one_message_are_recognized(text: str, acts: tuple[str, ...]) -> None:
     assert parse_dialogue_acts(text) == acts
 
 
@@ -96,10 +96,10 @@ def test_several_questions_in_one_message(text: str, acts: tuple[str, ...]) -> N
         ("Thank you for shopping with us!", "goodbye"),
     ],
 )
-def test_the_words_of_other_agents(text: str, act: str) -> None:
+def test_wording_of_other_agents_is_recognized(text: str, act: str) -> None:
     assert parse_dialogue_acts(text) == (act,)
 
 
 @pytest.mark.parametrize("text", ["", "   ", "Hmm.", "Let me look that up.", "Thanks, one moment.", "42", "?"])
-def test_what_says_nothing_is_not_understood(text: str) -> None:
+def test_text_without_a_request_has_no_acts(text: str) -> None:
     assert parse_dialogue_acts(text) == ()

@@ -1,4 +1,4 @@
-"""The expert with customers who do not do what was planned for them; and all that it can say."""
+"""The expert with users who deviate from the plan, and all of its templates."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,8 +21,8 @@ from callmark.worlds.retail.store.store import Store
 from callmark.worlds.retail.world import RetailWorld
 
 
-class Counter:
-    """The expert at work: says what it says, and has its calls carried out."""
+class ExpertRunner:
+    """Runs the expert's dialogue against a store."""
 
     def __init__(self, case: Case) -> None:
         self._store = Store()
@@ -30,47 +30,47 @@ class Counter:
         next(self._steps)
         self.calls: list[Call] = []
 
-    def record_user_turn(self, text: str) -> str:
+    def send(self, text: str) -> str:
         turn = self._steps.send(text)
         while isinstance(turn, Call):
             self.calls.append(turn)
-            answer = self._store.call(turn.name, turn.arguments)
-            turn = self._steps.send(answer.text)
+            result = self._store.call(turn.name, turn.arguments)
+            turn = self._steps.send(result.text)
         return turn
 
     @property
-    def item_phrase(self) -> list[str]:
+    def call_names(self) -> list[str]:
         return [call.name for call in self.calls]
 
 
 def _case(branch: str) -> Case:
-    """A plan of that branch alone."""
+    """Return a plan of that branch alone."""
     for case in RetailWorld().plans(60, seed=7):
-        own = case.data["plan"]
-        if branch in own["branches"] and len(own["goals"]) == 1 and own["login"] == "email" and not own["goals"][0]["wrong_order_id"]:
+        plan = case.data["plan"]
+        if branch in plan["branches"] and len(plan["goals"]) == 1 and plan["login"] == "email" and not plan["goals"][0]["wrong_order_id"]:
             return case
     raise LookupError(branch)
 
 
-def test_whoever_never_says_who_they_are_is_handed_over_and_nothing_is_looked_up() -> None:
-    counter = Counter(_case("cancel: no longer needed"))
-    said = [counter.record_user_turn(text) for text in ("Hi", "No idea", *["Just cancel it"] * MAX_ATTEMPTS)]
-    assert counter.called == [tools.TRANSFER]
-    assert len(set(said)) == len(said)
+def test_unidentified_user_is_transferred_without_a_lookup() -> None:
+    runner = ExpertRunner(_case("cancel: no longer needed"))
+    replies = [runner.send(text) for text in ("Hi", "No idea", *["Just cancel it"] * MAX_ATTEMPTS)]
+    assert runner.call_names == [tools.TRANSFER]
+    assert len(set(replies)) == len(replies)
 
 
-def test_an_email_that_nobody_has_leads_to_name_and_zip() -> None:
+def test_unknown_email_falls_back_to_name_and_zip() -> None:
     case = _case("cancel: no longer needed")
     customer = case.data["plan"]["customer"]
-    counter = Counter(case)
-    said = counter.record_user_turn("Hi, I am nobody@example.com")
-    assert "nobody@example.com" in said or "zip" in said
-    counter.record_user_turn(f"{customer['first_name']} {customer['last_name']}, {customer['zip']}")
-    assert counter.called[:3] == [tools.FIND_BY_EMAIL, tools.FIND_BY_NAME_ZIP, tools.GET_USER]
+    runner = ExpertRunner(case)
+    replies = runner.send("Hi, I am nobody@example.com")
+    assert "nobody@example.com" in replies or "zip" in replies
+    runner.send(f"{customer['first_name']} {customer['last_name']}, {customer['zip']}")
+    assert runner.call_names[:3] == [tools.FIND_BY_EMAIL, tools.FIND_BY_NAME_ZIP, tools.GET_USER]
 
 
-@pytest.mark.parametrize("answer", ['{"a": {}}', "[]", "null", "5", '"x"', "", "\0"])
-def test_answers_that_no_store_gives_end_the_conversation_and_nothing_else(answer: str) -> None:
+@pytest.mark.parametrize("tool_text", ['{"a": {}}', "[]", "null", "5", '"x"', "", "\0"])
+def test_foreign_tool_result_is_an_error_of_that_conversation(tool_text: str) -> None:
     case = _case("cancel: no longer needed")
     opening = Message("user", f"Cancel {case.data['plan']['goals'][0]['order_id']}. {case.data['plan']['customer']['email']}")
 
@@ -78,7 +78,7 @@ def test_answers_that_no_store_gives_end_the_conversation_and_nothing_else(answe
         tools: tuple[Tool, ...] = ()
 
         async def call(self, call: Call) -> ToolResult:
-            return ToolResult('{"user_id": "x"}' if call.name == tools.FIND_BY_EMAIL else answer)
+            return ToolResult('{"user_id": "x"}' if call.name == tools.FIND_BY_EMAIL else tool_text)
 
         async def state(self) -> None:
             return None
@@ -87,27 +87,27 @@ def test_answers_that_no_store_gives_end_the_conversation_and_nothing_else(answe
         asyncio.run(RetailExpert().reply(Session(case, 0, Liar(), [opening])))
 
 
-@pytest.mark.parametrize("answer", ["no", "hmm, not sure", "yes, but only tomorrow", "What is the weather like?", ""])
-def test_nothing_is_written_without_a_clear_yes(answer: str) -> None:
+@pytest.mark.parametrize("user_text", ["no", "hmm, not sure", "yes, but only tomorrow", "What is the weather like?", ""])
+def test_expert_writes_nothing_without_a_clear_yes(user_text: str) -> None:
     case = _case("cancel: no longer needed")
     case.data["plan"]["volunteered_slots"] = ["goal", "login"]
     goal, customer = case.data["plan"]["goals"][0], case.data["plan"]["customer"]
     goal["volunteered_slots"] = ["order", "reason"]
-    counter = Counter(case)
-    assert goal["order_id"] in counter.record_user_turn(f"Cancel {goal['order_id']}, I no longer need it. {customer['email']}")
-    said = counter.record_user_turn(answer)
-    assert counter.called == [tools.FIND_BY_EMAIL, tools.GET_USER, tools.GET_ORDER]
-    assert "else" in said
+    runner = ExpertRunner(case)
+    assert goal["order_id"] in runner.send(f"Cancel {goal['order_id']}, I no longer need it. {customer['email']}")
+    replies = runner.send(user_text)
+    assert runner.call_names == [tools.FIND_BY_EMAIL, tools.GET_USER, tools.GET_ORDER]
+    assert "else" in replies
 
 
-def test_an_order_number_that_is_never_right_leads_to_a_person() -> None:
+def test_wrong_order_number_every_time_leads_to_a_transfer() -> None:
     case = _case("cancel: no longer needed")
     case.data["plan"]["volunteered_slots"] = ["goal", "login"]
-    counter = Counter(case)
-    counter.record_user_turn(f"Cancel order #W0000001. {case.data['plan']['customer']['email']}")
+    runner = ExpertRunner(case)
+    runner.send(f"Cancel order #W0000001. {case.data['plan']['customer']['email']}")
     for number in range(2, 2 + MAX_ATTEMPTS):
-        counter.record_user_turn(f"#W000000{number}")
-    assert counter.called == [tools.FIND_BY_EMAIL, tools.GET_USER, tools.TRANSFER]
+        runner.send(f"#W000000{number}")
+    assert runner.call_names == [tools.FIND_BY_EMAIL, tools.GET_USER, tools.TRANSFER]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_an_order_number_that_is_never_right_leads_to_a_person() -> None:
         ("exchange requested", "delivered", "asked once"),
     ],
 )
-def test_the_status_of_an_order_says_why_not(status: str, needed: str, refusal_reason: str) -> None:
+def test_order_status_gives_the_refusal_reason(status: str, needed: str, refusal_reason: str) -> None:
     assert find_refusal_reason({"status": status}, needed) == refusal_reason
 
 
@@ -147,26 +147,26 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(one)
 
 
-def test_every_phrase_can_be_said_and_has_no_hole_in_it() -> None:
+def test_every_expert_template_renders_without_placeholders() -> None:
     grammar = Grammar(PARTS)
     phrases = list(_phrases())
     assert len(phrases) > 250
     for phrase in phrases:
         for number in range(3):
-            said = grammar.render(phrase, Random(f"{number}/{phrase}"), style="", values=SAMPLE_VALUES)
-            assert said
-            assert not set("{}[]<>|") & set(said)
+            replies = grammar.render(phrase, Random(f"{number}/{phrase}"), style="", values=SAMPLE_VALUES)
+            assert replies
+            assert not set("{}[]<>|") & set(replies)
 
 
-def test_every_act_has_at_least_six_wordings() -> None:
+def test_every_act_has_at_least_six_templates() -> None:
     assert [act for act, phrases in QUESTIONS_BY_ACT.items() if len(set(phrases)) < 6] == []
 
 
-def test_every_refusal_can_be_explained() -> None:
+def test_every_refusal_has_an_explanation() -> None:
     assert set(refusal_templates.EXPLANATIONS) == set(refusal_templates.REFUSALS)
 
 
-def test_a_product_is_looked_up_once_in_a_conversation() -> None:
+def test_product_is_looked_up_once_per_conversation() -> None:
     dialogue = ExpertDialogue(_case("cancel: no longer needed"), 0)
     steps = dialogue.get_product("1")
     assert next(steps) == Call(tools.GET_PRODUCT, {"product_id": "1"})

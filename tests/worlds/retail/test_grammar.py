@@ -1,4 +1,4 @@
-"""The grammar of what is said: choices, parts, values, manners, and how a text is tidied."""
+"""The template grammar: choices, references, values, styles, and tidying."""
 
 from random import Random
 
@@ -7,13 +7,13 @@ import pytest
 from callmark.worlds.retail.language.grammar import Grammar, join_phrases, sentence_key, split_sentences, tidy
 
 
-def all_of(phrase: str, *, style: str = "", **values: str) -> set[str]:
+def renderings(template: str, *, style: str = "", **values: str) -> set[str]:
     grammar = Grammar({"hello": "[hi|hey]", "hello@polite": "good day", "nobody": ""})
-    return {grammar.render(phrase, Random(draw), style=style, values=values) for draw in range(80)}
+    return {grammar.render(template, Random(draw), style=style, values=values) for draw in range(80)}
 
 
 @pytest.mark.parametrize(
-    "phrase, texts",
+    "template, texts",
     [
         ("go", {"Go"}),
         ("[a|b]", {"A", "B"}),
@@ -26,24 +26,24 @@ def all_of(phrase: str, *, style: str = "", **values: str) -> set[str]:
         ("", {""}),
     ],
 )
-def test_a_phrase_says_each_of_its_ways_and_no_other(phrase: str, texts: set[str]) -> None:
-    assert all_of(phrase, it="#w[1]") == texts
+def test_template_renders_to_all_its_choices_and_no_others(template: str, texts: set[str]) -> None:
+    assert renderings(template, it="#w[1]") == texts
 
 
-def test_a_manner_has_words_of_its_own() -> None:
-    assert all_of("<hello>", style="polite") == {"Good day"}
-    assert all_of("<hello>", style="terse") == {"Hi", "Hey"}
+def test_style_overrides_a_template() -> None:
+    assert renderings("<hello>", style="polite") == {"Good day"}
+    assert renderings("<hello>", style="terse") == {"Hi", "Hey"}
 
 
-@pytest.mark.parametrize("phrase", ["<stranger>", "{unknown}"])
-def test_what_nobody_knows_is_a_mistake(phrase: str) -> None:
+@pytest.mark.parametrize("template", ["<stranger>", "{unknown}"])
+def test_unknown_reference_or_value_raises(template: str) -> None:
     with pytest.raises(KeyError):
-        all_of(phrase)
+        renderings(template)
 
 
-def test_a_choice_that_is_not_closed_is_a_mistake() -> None:
+def test_unclosed_choice_raises() -> None:
     with pytest.raises(ValueError, match="not closed"):
-        all_of("[a|b")
+        renderings("[a|b")
 
 
 @pytest.mark.parametrize(
@@ -58,17 +58,17 @@ def test_a_choice_that_is_not_closed_is_a_mistake() -> None:
         ("", ""),
     ],
 )
-def test_a_text_is_tidied(text: str, expected: str) -> None:
+def test_tidy_fixes_spacing_punctuation_and_capitals(text: str, expected: str) -> None:
     assert tidy(text) == expected
     assert tidy(expected) == expected
 
 
-def test_sentences_are_told_apart_and_compared_by_their_words() -> None:
+def test_sentences_are_split_and_compared_by_words() -> None:
     assert split_sentences("Hi! It's 1.5 L. OK?") == ["Hi!", "It's 1.5 L.", "OK?"]
     assert split_sentences("") == []
     assert sentence_key("Thanks, bye!") == sentence_key("thanks bye")
 
 
-@pytest.mark.parametrize("things, text", [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")])
-def test_things_in_a_row(things: list[str], text: str) -> None:
-    assert join_phrases(things) == text
+@pytest.mark.parametrize("phrases, text", [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")])
+def test_phrases_are_joined_as_a_list(phrases: list[str], text: str) -> None:
+    assert join_phrases(phrases) == text

@@ -1,4 +1,4 @@
-"""Arguments that no schema allows, in every place of every tool: an error in a sentence, at once, and the database is as it was."""
+"""Arguments that no schema allows, for every argument of every tool: refused at once, and the database stays unchanged."""
 
 from time import perf_counter
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from callmark.worlds.retail import tools
 from callmark.worlds.retail.store.store import Store
-from tests.worlds.retail.store_calls import ADDRESS, an_order, done, every_call, refusal
+from tests.worlds.retail.store_calls import ADDRESS, call_tool, calls_of_every_tool, find_order, refusal_sentence
 
 MEGABYTE = "x" * 1_000_000
 DEEP: list[Any] = []
@@ -34,45 +34,45 @@ NAMES = [tool.name for tool in tools.TOOLS]
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_a_hostile_value_in_any_place_is_an_error_and_changes_nothing(store: Store, hostile: str) -> None:
-    for tool, good in every_call(store):
+def test_hostile_argument_is_refused_and_changes_nothing(store: Store, hostile: str) -> None:
+    for tool, good in calls_of_every_tool(store):
         for key in good:
             if (key, hostile) == ("address2", "an empty text"):
                 continue  # there may be none
             begin = perf_counter()
-            said = refusal(store, tool, {**good, key: HOSTILE[hostile]})
+            sentence = refusal_sentence(store, tool, {**good, key: HOSTILE[hostile]})
             assert perf_counter() - begin < 0.5
-            assert "expected" in said or "are taken" in said or "missing" in said
-            said.encode()
+            assert "expected" in sentence or "are taken" in sentence or "missing" in sentence
+            sentence.encode()
 
 
 @pytest.mark.parametrize("text", SQL)
-def test_sql_in_an_id_finds_nothing(store: Store, text: str) -> None:
-    for tool, good in every_call(store):
+def test_sql_in_an_id_matches_nothing(store: Store, text: str) -> None:
+    for tool, good in calls_of_every_tool(store):
         for key in good:
             if key != "summary" and (key not in ADDRESS or tool == tools.FIND_BY_NAME_ZIP):
-                refusal(store, tool, {**good, key: [text] if isinstance(good[key], list) else text})
+                refusal_sentence(store, tool, {**good, key: [text] if isinstance(good[key], list) else text})
 
 
 @pytest.mark.parametrize("text", SQL)
-def test_sql_in_an_address_is_nothing_but_text(store: Store, text: str) -> None:
-    order = an_order(store, "pending")
+def test_sql_in_an_address_is_stored_as_text(store: Store, text: str) -> None:
+    order = find_order(store, "pending")
     before = store.state()
-    told = done(store, tools.MODIFY_ORDER_ADDRESS, {"order_id": order["order_id"], **ADDRESS, "city": text})
+    told = call_tool(store, tools.MODIFY_ORDER_ADDRESS, {"order_id": order["order_id"], **ADDRESS, "city": text})
     assert told["address"]["city"] == text
     before["orders"][order["order_id"]]["address"] = {**ADDRESS, "city": text}
     assert store.state() == before
 
 
 @pytest.mark.parametrize("tool", NAMES)
-def test_arguments_that_are_missing_or_too_many_are_refused(store: Store, tool: str) -> None:
-    good = dict(every_call(store))[tool]
-    assert "is no argument of" in refusal(store, tool, {**good, "colour": "red"})
-    assert "is no argument of" in refusal(store, tool, {**good, MEGABYTE: "red"})
+def test_missing_and_unknown_arguments_are_refused(store: Store, tool: str) -> None:
+    good = dict(calls_of_every_tool(store))[tool]
+    assert "is no argument of" in refusal_sentence(store, tool, {**good, "colour": "red"})
+    assert "is no argument of" in refusal_sentence(store, tool, {**good, MEGABYTE: "red"})
     for key in good:
-        assert f"{key} is missing" in refusal(store, tool, {other: value for other, value in good.items() if other != key})
+        assert f"{key} is missing" in refusal_sentence(store, tool, {other: value for other, value in good.items() if other != key})
 
 
-def test_a_tool_that_is_not_there_is_refused_whatever_its_name(store: Store) -> None:
+def test_unknown_tool_is_refused_whatever_its_name(store: Store) -> None:
     for name in ("", "__init__", "copy", "close", "state", "_write", MEGABYTE, "\ud800", "CALCULATE"):
-        assert "there is no tool" in refusal(store, name, {})
+        assert "there is no tool" in refusal_sentence(store, name, {})

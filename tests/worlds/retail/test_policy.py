@@ -1,4 +1,4 @@
-"""policy.yaml: for every rule a conversation that breaks it and no other, and one that keeps all of them."""
+"""policy.yaml: for every rule a conversation that breaks only that rule, and conversations that comply with all of them."""
 
 from pathlib import Path
 
@@ -34,26 +34,26 @@ def action(name: str) -> str:
 
 
 def transcript(*steps: str) -> tuple[Message, ...]:
-    """`user: …` is what the user says, any other a call with its result: `name(key=value) = result`."""
+    """Return messages from steps: `user: …` is a user message, any other a call with its result: `name(key=value) = result`."""
     messages: list[Message] = []
     for number, step in enumerate(steps):
         if step.startswith("user: "):
             messages.append(Message("user", step.removeprefix("user: ")))
             continue
-        item_phrase, _, result = step.partition(" = ")
-        name, _, argument = item_phrase.removesuffix(")").partition("(")
+        signature, _, result = step.partition(" = ")
+        name, _, argument = signature.removesuffix(")").partition("(")
         key, _, value = argument.partition("=")
         call = Call(name, {key: value}, str(number))
         messages += (Message("assistant", "", (call,)), Message("tool", result, tool_call_id=str(number)))
     return tuple(messages)
 
 
-def broken(*steps: str) -> set[str]:
-    """The ids of the rules that a conversation breaks."""
-    told = transcript(*steps)
-    calls = tuple(call for message in told for call in message.calls)
-    attempt = Attempt((), calls, prediction=Prediction("a", calls=calls, transcript=told))
-    return {note.sentence.partition(":")[0] for note in PolicyEvaluator(RULES).notes(attempt)}
+def broken_rules(*steps: str) -> set[str]:
+    """Return the ids of the rules that a conversation breaks."""
+    messages = transcript(*steps)
+    calls = tuple(call for message in messages for call in message.calls)
+    attempt = Attempt((), calls, prediction=Prediction("a", calls=calls, transcript=messages))
+    return {note.sentence.partition(":")[0] for note in PolicyEvaluator(RULES).evaluate(attempt).notes}
 
 
 KEPT = [
@@ -89,29 +89,29 @@ BROKEN: list[tuple[str, tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize("steps", KEPT, ids=range(len(KEPT)))
-def test_a_conversation_that_keeps_every_rule(steps: tuple[str, ...]) -> None:
-    assert broken(*steps) == set()
+def test_compliant_conversation_breaks_no_rule(steps: tuple[str, ...]) -> None:
+    assert broken_rules(*steps) == set()
 
 
 @pytest.mark.parametrize("rule, steps", BROKEN, ids=[f"{rule}-{number}" for number, (rule, _) in enumerate(BROKEN)])
-def test_a_conversation_that_breaks_one_rule(rule: str, steps: tuple[str, ...]) -> None:
-    assert broken(*steps) == {rule}
+def test_violation_is_reported_for_its_rule(rule: str, steps: tuple[str, ...]) -> None:
+    assert broken_rules(*steps) == {rule}
 
 
 @pytest.mark.parametrize("name", tools.WRITES)
-@pytest.mark.parametrize("said", [NO, "user: What would it cost?", "user: Yes, but to my PayPal account, not to the card."])
-def test_an_action_without_a_yes_is_not_confirmed(name: str, said: str) -> None:
-    """The yes of before was for something else: so it is no action for each yes either."""
+@pytest.mark.parametrize("text", [NO, "user: What would it cost?", "user: Yes, but to my PayPal account, not to the card."])
+def test_action_without_a_yes_is_unconfirmed(name: str, text: str) -> None:
+    """The earlier yes was for another action, so the rule of one action per yes is broken as well."""
     earlier = (*LOGIN, ORDER, PRODUCT, YES, ADDRESS)
-    assert broken(*earlier, said, action(name)) == {"confirmed", "one-action-per-yes"}
-    assert broken(*earlier, YES, action(name)) == set()
+    assert broken_rules(*earlier, text, action(name)) == {"confirmed", "one-action-per-yes"}
+    assert broken_rules(*earlier, YES, action(name)) == set()
 
 
-def test_every_rule_has_a_conversation_that_breaks_it() -> None:
+def test_every_rule_has_a_violation_case() -> None:
     assert {rule.id for rule in RULES} == {rule for rule, _ in BROKEN} | {"confirmed"}
 
 
-def test_the_policy_names_every_status_and_reason_that_the_store_knows() -> None:
+def test_policy_names_every_status_and_reason_of_the_store() -> None:
     text = (FOLDER / "policy.md").read_text()
     for words in ("pending (items modified)", "return requested", "exchange requested", "no longer needed", "ordered by mistake"):
         assert words in " ".join(text.split())

@@ -1,4 +1,4 @@
-"""The store over MCP, by the SDK's own client: over stdio and over HTTP, with a real process and a real socket."""
+"""The store over MCP with the SDK's client: over stdio and HTTP, with a real process and a real socket."""
 
 import asyncio
 import json
@@ -12,8 +12,8 @@ import pytest
 from callmark.worlds.mcp_server import CONVERSATION, EXTENSION, STATE
 from callmark.worlds.retail import tools
 from callmark.worlds.retail.store.store import Store
-from tests.worlds.mcp_clients import over_stdio, serving_http
-from tests.worlds.retail.store_calls import an_order, every_call
+from tests.worlds.mcp_clients import connect_stdio, serve_http
+from tests.worlds.retail.store_calls import calls_of_every_tool, find_order
 
 COMMAND = [sys.executable, "-m", "callmark.worlds.retail"]
 HOSTILE: list[tuple[str, dict[str, Any]]] = [
@@ -26,8 +26,8 @@ HOSTILE: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-class Seen(NamedTuple):
-    """What a client saw in one session: it made every call, tried what is hostile, then had two conversations at once."""
+class ClientSession(NamedTuple):
+    """What a client received in one session: the results of every call, of hostile ones, then of two conversations at once."""
 
     capabilities: Any
     tools: dict[str, Any]
@@ -39,7 +39,7 @@ class Seen(NamedTuple):
     untouched: str
 
 
-async def look(server: Any, store: Store) -> Seen:
+async def run_client_session(server: Any, store: Store) -> ClientSession:
     from mcp import Client
 
     async with Client(server) as client:
@@ -54,61 +54,63 @@ async def look(server: Any, store: Store) -> Seen:
             return getattr((await client.read_resource(STATE, meta=meta)).contents[0], "text", "")
 
         async def cancel(conversation: str, reason: str) -> tuple[str, str]:
-            _, told = await call(tools.CANCEL_ORDER, {"order_id": an_order(store, "pending")["order_id"], "reason": reason}, conversation)
-            return told, await state(conversation)
+            _, created = await call(
+                tools.CANCEL_ORDER, {"order_id": find_order(store, "pending")["order_id"], "reason": reason}, conversation
+            )
+            return created, await state(conversation)
 
         join_phrases = (await client.list_tools()).tools
         reasons = {"one": "no longer needed", "other": "ordered by mistake"}
-        told = await asyncio.gather(*(cancel(*each) for each in reasons.items()))
-        return Seen(
+        created = await asyncio.gather(*(cancel(*each) for each in reasons.items()))
+        return ClientSession(
             client.server_capabilities,
             {tool.name: tool.input_schema for tool in join_phrases},
             {tool.name for tool in join_phrases if tool.annotations and tool.annotations.read_only_hint},
-            [await call(name, arguments, "all tools") for name, arguments in every_call(store)],
+            [await call(name, arguments, "all tools") for name, arguments in calls_of_every_tool(store)],
             await state("all tools"),
             [await call(name, arguments, "hostile") for name, arguments in HOSTILE],
-            dict(zip(reasons.values(), told, strict=True)),
+            dict(zip(reasons.values(), created, strict=True)),
             await state("hostile"),
         )
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with serving_http(COMMAND) as address:
+    with serve_http(COMMAND) as address:
         yield address
 
 
 @pytest.fixture(scope="module", params=["stdio", "http"])
-def seen(request: pytest.FixtureRequest, seeded: Store) -> Seen:
-    return asyncio.run(look(request.getfixturevalue("url") if request.param == "http" else over_stdio(COMMAND), seeded))
+def session(request: pytest.FixtureRequest, seeded: Store) -> ClientSession:
+    return asyncio.run(run_client_session(request.getfixturevalue("url") if request.param == "http" else connect_stdio(COMMAND), seeded))
 
 
-def test_the_sdks_own_client_lists_and_calls_every_tool(seen: Seen, store: Store) -> None:
-    assert seen.tools == {tool.name: tool.parameters for tool in tools.TOOLS}
-    assert len(seen.tools) == 15
-    assert seen.read_only == set(seen.tools) - set(tools.WRITES)
-    calls = every_call(store)
-    assert {name for name, _ in calls} == set(seen.tools)
-    assert seen.results == [(False, store.call(name, arguments).text) for name, arguments in calls]
-    assert seen.after == store.state_text()
+def test_sdk_client_lists_and_calls_every_tool(session: ClientSession, store: Store) -> None:
+    assert session.tools == {tool.name: tool.parameters for tool in tools.TOOLS}
+    assert len(session.tools) == 15
+    assert session.read_only == set(session.tools) - set(tools.WRITES)
+    calls = calls_of_every_tool(store)
+    assert {name for name, _ in calls} == set(session.tools)
+    assert session.results == [(False, store.call(name, arguments).text) for name, arguments in calls]
+    assert session.after == store.state_text()
 
 
-def test_two_conversations_do_not_see_each_other(seen: Seen, store: Store) -> None:
-    assert EXTENSION in seen.capabilities.extensions
-    order_id = an_order(store, "pending")["order_id"]
-    for reason, (told, state) in seen.conversations.items():
-        assert json.loads(told)["cancel_reason"] == reason
+def test_conversations_are_isolated(session: ClientSession, store: Store) -> None:
+    assert EXTENSION in session.capabilities.extensions
+    order_id = find_order(store, "pending")["order_id"]
+    for reason, (created, state) in session.conversations.items():
+        assert json.loads(created)["cancel_reason"] == reason
         assert json.loads(state)["orders"][order_id]["cancel_reason"] == reason
-    assert seen.untouched == store.state_text()
+    assert session.untouched == store.state_text()
 
 
-def test_hostile_calls_are_errors_in_a_sentence_and_change_nothing(seen: Seen, store: Store) -> None:
-    assert [is_error for is_error, _ in seen.refused] == [True] * len(HOSTILE)
-    assert all("expected" in text or "are taken" in text for _, text in seen.refused)
-    assert seen.untouched == store.state_text()
+def test_hostile_calls_are_refused_and_change_nothing(session: ClientSession, store: Store) -> None:
+    assert [is_error for is_error, _ in session.refused] == [True] * len(HOSTILE)
+    assert all("expected" in text or "are taken" in text for _, text in session.refused)
+    assert session.untouched == store.state_text()
 
 
-def test_a_port_that_is_taken_is_an_error_in_a_sentence(url: str) -> None:
+def test_port_in_use_is_reported_in_a_sentence(url: str) -> None:
     port = url.rsplit(":", 1)[1].split("/")[0]
     refused = subprocess.run([*COMMAND, "--http", port], capture_output=True, text=True, check=False)
     assert refused.returncode == 2

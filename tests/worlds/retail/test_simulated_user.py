@@ -1,4 +1,4 @@
-"""Customers in whole conversations: with the expert, with agents that do not listen, and one answer at a time."""
+"""Simulated users in whole conversations: with the expert, with agents that ignore their answers, and one answer at a time."""
 
 import asyncio
 import re
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from callmark.calls.agreement import is_confirmation
+from callmark.calls.confirmation import is_confirmation
 from callmark.errors import BadInput
 from callmark.simulation.session import UserTurn
 from callmark.types import Case, Message, Prediction
@@ -20,111 +20,111 @@ from callmark.worlds.retail.user import answer_templates, backstory_templates, g
 from callmark.worlds.retail.user.simulated_user import MAX_TURNS, RetailUser
 from callmark.worlds.retail.user.utterances import UtteranceGenerator
 from callmark.worlds.retail.world import RetailWorld
-from tests.worlds.retail.conversations import held
+from tests.worlds.retail.conversations import run_conversations
 
-REAL = 0.44  # distinct 4-grams a word in the user turns of the 55 real conversations; tests/real computes it
-NUMBER = 55
+REAL_4GRAM_RATIO = 0.44  # distinct 4-grams a word in the user turns of the 55 real conversations; tests/real computes it
+CONVERSATION_COUNT = 55
 
 
 @lru_cache
-def conversations(number: int = NUMBER, seed: int = 7) -> list[Prediction]:
-    """What came of that many plans, spoken by the expert and the customer."""
-    return held(RetailWorld().plans(number, seed=seed), seed=seed)
+def simulate(count: int = CONVERSATION_COUNT, seed: int = 7) -> list[Prediction]:
+    """Return the predictions of that many plans, played by the expert and the user."""
+    return run_conversations(RetailWorld().plans(count, seed=seed), seed=seed)
 
 
-def turns(replies: Iterable[Any]) -> list[list[str]]:
-    """What the users said, by conversation."""
-    return [[message.text for message in reply.transcript if message.role == "user"] for reply in replies]
+def user_turns(predictions: Iterable[Any]) -> list[list[str]]:
+    """Return the user texts of each conversation."""
+    return [[message.text for message in prediction.transcript if message.role == "user"] for prediction in predictions]
 
 
-def four_grams_a_word(talks: Iterable[Sequence[str]]) -> float:
-    """Distinct runs of four words within a turn, lower-cased and split at white space, over the number of words."""
+def distinct_4grams_per_word(turn_lists: Iterable[Sequence[str]]) -> float:
+    """Return distinct word 4-grams within turns, lower-cased and split at white space, divided by the number of words."""
     found: set[tuple[str, ...]] = set()
-    number = 0
-    for text in (text for talk in talks for text in talk):
+    count = 0
+    for text in (text for user_texts in turn_lists for text in user_texts):
         words = text.lower().split()
-        number += len(words)
-        found.update(tuple(words[at : at + 4]) for at in range(len(words) - 3))
-    return len(found) / number
+        count += len(words)
+        found.update(tuple(words[start : start + 4]) for start in range(len(words) - 3))
+    return len(found) / count
 
 
 @lru_cache
-def plans(number: int = 240) -> list[Case]:
-    return RetailWorld().plans(number, seed=11)
+def plans(count: int = 240) -> list[Case]:
+    return RetailWorld().plans(count, seed=11)
 
 
-def read_plan(kind: str, **wanted: Any) -> Case:
-    """A plan whose first wish is of the kind, and has these values."""
+def find_plan(kind: str, **fields: Any) -> Case:
+    """Return a plan whose first goal is of the kind and has these values."""
     return next(
         case
         for case in plans()
-        if (goal := case.data["plan"]["goals"][0])["kind"] == kind and all(goal[name] == value for name, value in wanted.items())
+        if (goal := case.data["plan"]["goals"][0])["kind"] == kind and all(goal[name] == value for name, value in fields.items())
     )
 
 
-def talked(case: Case, said: Iterable[str], *, seed: int = 7, trial: int = 0) -> list[UserTurn]:
-    """What a customer answers to each text in turn, until they are done; their opening first."""
+def run_user(case: Case, agent_texts: Iterable[str], *, seed: int = 7, trial: int = 0) -> list[UserTurn]:
+    """Return the opening and the answers to each text in turn, until the user is done."""
 
-    async def talk() -> list[UserTurn]:
-        speaker = RetailUser(seed).start_session(case, trial)
-        heard: list[Message] = []
-        spoken = [await speaker.next_turn(heard)]
-        for text in said:
-            if spoken[-1].done:
+    async def user_texts() -> list[UserTurn]:
+        session = RetailUser(seed).start_session(case, trial)
+        messages: list[Message] = []
+        user_messages = [await session.next_turn(messages)]
+        for text in agent_texts:
+            if user_messages[-1].done:
                 break
-            heard += [Message("user", spoken[-1].text), Message("assistant", text)]
-            spoken.append(await speaker.next_turn(heard))
-        return spoken
+            messages += [Message("user", user_messages[-1].text), Message("assistant", text)]
+            user_messages.append(await session.next_turn(messages))
+        return user_messages
 
-    return asyncio.run(talk())
-
-
-def test_with_the_expert_every_conversation_comes_to_its_end() -> None:
-    assert {reply.ending for reply in conversations()} == {"completed", "transfer"}
+    return asyncio.run(user_texts())
 
 
-def test_nobody_says_a_sentence_twice() -> None:
-    for talk in turns(conversations()):
-        said = [sentence_key(sentence) for text in talk for sentence in split_sentences(text)]
-        assert len(said) == len(set(said)), talk
+def test_every_conversation_with_the_expert_completes() -> None:
+    assert {prediction.ending for prediction in simulate()} == {"completed", "transfer"}
 
 
-def test_the_language_is_at_least_as_varied_as_that_of_real_people() -> None:
-    talks = turns(conversations())
-    assert four_grams_a_word(talks) > REAL + 0.16
-    words = [len(text.split()) for talk in talks for text in talk]
+def test_user_never_repeats_a_sentence() -> None:
+    for user_texts in user_turns(simulate()):
+        sentences = [sentence_key(sentence) for text in user_texts for sentence in split_sentences(text)]
+        assert len(sentences) == len(set(sentences)), user_texts
+
+
+def test_language_is_at_least_as_varied_as_that_of_real_users() -> None:
+    turn_lists = user_turns(simulate())
+    assert distinct_4grams_per_word(turn_lists) > REAL_4GRAM_RATIO + 0.16
+    words = [len(text.split()) for user_texts in turn_lists for text in user_texts]
     assert 8 < sum(words) / len(words) < 14
 
 
-def test_no_two_customers_open_alike() -> None:
-    openings = [talk[0] for talk in turns(conversations())]
+def test_openings_are_unique() -> None:
+    openings = [user_texts[0] for user_texts in user_turns(simulate())]
     assert len(set(openings)) == len(openings)
 
 
-def test_nothing_of_the_grammar_is_left_in_what_is_said() -> None:
-    for talk in turns(conversations()):
-        for text in talk:
+def test_utterances_contain_no_template_syntax() -> None:
+    for user_texts in user_turns(simulate()):
+        for text in user_texts:
             assert not set(text) & set("[]{}<>|\0"), text
             assert text == " ".join(text.split())
             assert not text[0].islower() or "@" in text.split()[0], text
 
 
-def test_the_same_seed_says_the_same_and_another_something_else() -> None:
-    case = read_plan("exchange")
+def test_words_depend_on_seed_and_trial() -> None:
+    case = find_plan("exchange")
     shop = ["What is your email address?", "What is the order number?", "What would you like instead?", "Shall I go ahead? (yes/no)"]
-    assert talked(case, shop) == talked(case, shop)
-    assert talked(case, shop) != talked(case, shop, seed=8)
-    assert talked(case, shop) != talked(case, shop, trial=1)
+    assert run_user(case, shop) == run_user(case, shop)
+    assert run_user(case, shop) != run_user(case, shop, seed=8)
+    assert run_user(case, shop) != run_user(case, shop, trial=1)
 
 
-def test_what_one_customer_says_does_not_depend_on_the_others() -> None:
+def test_user_sessions_are_independent() -> None:
     async def both() -> list[str]:
         users = RetailUser(7)
-        one, other = users.start_session(plans()[0], 0), users.start_session(plans()[1], 0)
-        await other.next_turn([])
-        return [(await one.next_turn([])).text]
+        first, second = users.start_session(plans()[0], 0), users.start_session(plans()[1], 0)
+        await second.next_turn([])
+        return [(await first.next_turn([])).text]
 
-    assert asyncio.run(both()) == [talked(plans()[0], [])[0].text]
+    assert asyncio.run(both()) == [run_user(plans()[0], [])[0].text]
 
 
 STUBBORN = (
@@ -151,26 +151,26 @@ STUBBORN = (
 
 
 @pytest.mark.parametrize("text", STUBBORN)
-def test_an_agent_that_always_says_the_same_is_left_soon_and_without_a_sentence_said_twice(text: str) -> None:
+def test_user_soon_leaves_an_agent_that_repeats_itself(text: str) -> None:
     for case in plans()[:30]:
-        spoken = talked(case, [text] * MAX_TURNS)
-        said = [sentence_key(sentence) for one in spoken for sentence in split_sentences(one.text)]
-        assert spoken[-1].done, spoken
-        assert len(spoken) <= 9, spoken
-        assert len(said) == len(set(said)), spoken
-        assert all(one.text.strip(" .") for one in spoken), spoken
+        user_messages = run_user(case, [text] * MAX_TURNS)
+        sentences = [sentence_key(sentence) for turn in user_messages for sentence in split_sentences(turn.text)]
+        assert user_messages[-1].done, user_messages
+        assert len(user_messages) <= 9, user_messages
+        assert len(sentences) == len(set(sentences)), user_messages
+        assert all(first.text.strip(" .") for first in user_messages), user_messages
 
 
-def test_an_agent_that_asks_in_circles_is_left_too() -> None:
+def test_user_leaves_an_agent_that_asks_in_circles() -> None:
     for case in plans()[:30]:
-        spoken = talked(case, STUBBORN[:14] * 10)
-        assert spoken[-1].done
-        assert len(spoken) <= MAX_TURNS + 1
+        user_messages = run_user(case, STUBBORN[:14] * 10)
+        assert user_messages[-1].done
+        assert len(user_messages) <= MAX_TURNS + 1
 
 
-def test_who_is_not_understood_says_it_once_more_in_other_words_and_then_leaves() -> None:
-    case = read_plan("cancel", knows_order=True)
-    first, again, leave = talked(case, ["Hmm.", "Hmm."])
+def test_user_rephrases_once_and_then_leaves() -> None:
+    case = find_plan("cancel", knows_order_id=True)
+    first, again, leave = run_user(case, ["Hmm.", "Hmm."])
     assert first.text != again.text
     assert (again.done, leave.done) == (False, True)
     assert (again.gave_up, leave.gave_up) == (False, True)
@@ -178,59 +178,59 @@ def test_who_is_not_understood_says_it_once_more_in_other_words_and_then_leaves(
 
 @pytest.mark.parametrize("style", dict.fromkeys(STYLES))
 @pytest.mark.parametrize("kind", reaction_templates.YES)
-def test_a_yes_is_one_for_the_policy(kind: str, style: str) -> None:
-    case = read_plan(kind)
-    wording = UtteranceGenerator({**case.data["plan"], "style": style})
+def test_yes_counts_as_a_confirmation(kind: str, style: str) -> None:
+    case = find_plan(kind)
+    utterances = UtteranceGenerator({**case.data["plan"], "style": style})
     for draw in range(60):
-        text = wording.yes(case.data["plan"]["goals"][0], Random(draw))
+        text = utterances.yes(case.data["plan"]["goals"][0], Random(draw))
         assert is_confirmation(text), text
 
 
 @pytest.mark.parametrize("style", dict.fromkeys(STYLES))
-def test_a_no_and_a_second_thought_are_none(style: str) -> None:
-    thoughtful = [case for case in plans() if any(goal["second_thought"] for goal in case.data["plan"]["goals"])]
-    assert {name for case in thoughtful for goal in case.data["plan"]["goals"] for name in goal["second_thought"]} >= {
+def test_no_and_second_thought_are_not_confirmations(style: str) -> None:
+    plans_with_second_thought = [case for case in plans() if any(goal["second_thought"] for goal in case.data["plan"]["goals"])]
+    assert {name for case in plans_with_second_thought for goal in case.data["plan"]["goals"] for name in goal["second_thought"]} >= {
         "address",
         "replacement",
         "items",
     }
-    for case in thoughtful:
-        wording = UtteranceGenerator({**case.data["plan"], "style": style})
+    for case in plans_with_second_thought:
+        utterances = UtteranceGenerator({**case.data["plan"], "style": style})
         goal = next(goal for goal in case.data["plan"]["goals"] if goal["second_thought"])
         for draw in range(10):
-            assert not is_confirmation(text := wording.second_thought(goal, Random(draw))), text
-            assert not is_confirmation(text := wording.render("<decline>", Random(draw))), text
-            assert not is_confirmation(text := wording.render("<leave it>", Random(draw))), text
+            assert not is_confirmation(text := utterances.second_thought(goal, Random(draw))), text
+            assert not is_confirmation(text := utterances.render("<decline>", Random(draw))), text
+            assert not is_confirmation(text := utterances.render("<leave it>", Random(draw))), text
 
 
-def test_who_declines_says_no_when_it_is_summed_up() -> None:
-    case = read_plan("default address", outcome="declined")
-    *_, answer = talked(case, ["The address would be changed. Shall I go ahead? (yes/no)"])
+def test_declining_user_says_no_to_the_confirmation_question() -> None:
+    case = find_plan("default address", outcome="declined")
+    *_, answer = run_user(case, ["The address would be changed. Shall I go ahead? (yes/no)"])
     assert not is_confirmation(answer.text)
     assert not answer.done
 
 
-def test_a_second_thought_comes_at_the_first_summary_and_a_yes_at_the_next() -> None:
+def test_second_thought_comes_at_the_first_confirmation_question() -> None:
     case = next(case for case in plans() if "address" in case.data["plan"]["goals"][0]["second_thought"])
-    first, second = talked(case, ["It goes there. Shall I go ahead? (yes/no)", "And now it goes there. Shall I go ahead? (yes/no)"])[1:]
+    first, second = run_user(case, ["It goes there. Shall I go ahead? (yes/no)", "And now it goes there. Shall I go ahead? (yes/no)"])[1:]
     new = case.data["plan"]["goals"][0]["second_thought"]["address"]
     assert all(new[part] in first.text for part in ("address1", "address2", "city", "state", "zip"))
     assert (is_confirmation(first.text), is_confirmation(second.text)) == (False, True)
 
 
-def test_a_refusal_is_asked_about_once_by_those_who_do() -> None:
+def test_user_asks_once_why_they_are_refused() -> None:
     case = next(case for case in plans() if case.data["plan"]["goals"][0]["refusal_reaction"] == "asks why")
     no = "I'm sorry, that is not possible. Is there anything else?"
-    why, after = talked(case, [no, no])[1:]
+    why, after = run_user(case, [no, no])[1:]
     assert "?" in why.text
     assert not why.done
     assert after.done == (len(case.data["plan"]["goals"]) == 1)
 
 
-def test_several_questions_get_one_answer_with_everything_in_it() -> None:
-    case = read_plan("order address", knows_order=True, wrong_order_id="", same_order=False)
+def test_several_questions_get_one_complete_answer() -> None:
+    case = find_plan("order address", knows_order_id=True, wrong_order_id="", same_order=False)
     goal = case.data["plan"]["goals"][0]
-    *_, answer = talked(case, ["What is the order number? And what is the new address?"])
+    *_, answer = run_user(case, ["What is the order number? And what is the new address?"])
     assert goal["order_id"] in answer.text
     assert goal["address"]["address1"] in answer.text
 
@@ -240,15 +240,15 @@ def test_several_questions_get_one_answer_with_everything_in_it() -> None:
     [
         ({}, "Object missing required field `customer`"),
         ([], "Expected `object`, got `array`"),
-        ({"goals": []}, "Expected `array` of length >= 1 - at `$.wishes`"),
-        ({"goals": [{"kind": "steal"}]}, "Invalid enum value 'steal' - at `$.wishes[0].kind`"),
-        ({"goals": [{"kind": "cancel"}]}, "Object missing required field `outcome` - at `$.wishes[0]`"),
+        ({"goals": []}, "Expected `array` of length >= 1 - at `$.goals`"),
+        ({"goals": [{"kind": "steal"}]}, "Invalid enum value 'steal' - at `$.goals[0].kind`"),
+        ({"goals": [{"kind": "cancel"}]}, "Object missing required field `outcome` - at `$.goals[0]`"),
         ({"customer": None}, "Expected `object`, got `null` - at `$.customer`"),
     ],
     ids=str,
 )
-def test_a_scenario_whose_plan_lacks_something_cannot_be_played(broken: Any, sentence: str) -> None:
-    plan = {**read_plan("cancel").data["plan"], **broken} if broken else broken
+def test_incomplete_plan_is_rejected(broken: Any, sentence: str) -> None:
+    plan = {**find_plan("cancel").data["plan"], **broken} if broken else broken
     with pytest.raises(BadInput, match=re.escape(f"mine: `data.plan` is no plan of the retail store: {sentence}")):
         RetailUser(7).start_session(Case("mine", instructions="Buy something.", data={"plan": plan}), 0)
 
@@ -270,7 +270,7 @@ def test_a_scenario_whose_plan_lacks_something_cannot_be_played(broken: Any, sen
         ({"memory": "16 GB", "storage": "512 GB"}, "laptop", "laptop with 16 GB of memory and 512 GB of storage"),
     ],
 )
-def test_options_are_said_as_people_say_them(options: dict[str, str], head: str, text: str) -> None:
+def test_options_become_natural_phrases(options: dict[str, str], head: str, text: str) -> None:
     assert variant_phrase(options, head) == text
 
 
@@ -284,7 +284,7 @@ def test_options_are_said_as_people_say_them(options: dict[str, str], head: str,
         ({"waterproof": "yes"}, {"waterproof": "no"}, ""),
     ],
 )
-def test_one_change_may_be_said_with_what_it_was(options: dict[str, str], changes: dict[str, str], text: str) -> None:
+def test_single_change_is_phrased_as_a_contrast(options: dict[str, str], changes: dict[str, str], text: str) -> None:
     assert contrast_phrase({"name": "Sneakers", "options": options, "changes": changes}) == text
 
 
@@ -293,7 +293,7 @@ def _swap(name: str, options: dict[str, str], changes: dict[str, str], kind: str
     return " ".join(backstory_templates.backstories(goal))
 
 
-def test_circumstances_fit_the_goods_and_the_change() -> None:
+def test_backstories_fit_the_product_and_the_change() -> None:
     assert "too tight" in _swap("T-Shirt", {"size": "M"}, {"size": "L"})
     assert "too loose" in _swap("T-Shirt", {"size": "M"}, {"size": "S"})
     assert "too small" in _swap("Sneakers", {"size": "8"}, {"size": "9"})
@@ -311,7 +311,7 @@ class Anything(dict[str, str]):
 
 
 @pytest.mark.parametrize("style", dict.fromkeys(STYLES))
-def test_every_phrase_can_be_said(style: str) -> None:
+def test_every_user_template_renders(style: str) -> None:
     tables = [
         opening_templates.FRAMES,
         answer_templates.PARTS,

@@ -1,4 +1,4 @@
-"""What the expert takes for told, and what not."""
+"""Slot matching: what counts as mentioned."""
 
 import pytest
 
@@ -33,7 +33,7 @@ ADDRESS = {"address1": "12 Oak Street", "address2": "Apt 4", "city": "St. Louis"
         ("80 %", "80 %", True),
     ],
 )
-def test_a_value_is_said_as_words_of_its_own(text: str, value: str, is_said: bool) -> None:
+def test_value_matches_whole_words_only(text: str, value: str, is_said: bool) -> None:
     assert mentions(text, value) is is_said
 
 
@@ -54,7 +54,7 @@ def test_a_value_is_said_as_words_of_its_own(text: str, value: str, is_said: boo
         ("", PAYPAL, None, False),
     ],
 )
-def test_a_payment_method_is_named_or_is_the_original_one(
+def test_payment_method_matches_by_name_or_as_the_original_one(
     text: str, payment: dict[str, str], original_payment: dict[str, str] | None, is_named: bool
 ) -> None:
     assert mentions_payment(text, payment, original_payment) is is_named
@@ -70,11 +70,11 @@ def test_a_payment_method_is_named_or_is_the_original_one(
         ("112 Oak Street, Apt 4, St. Louis, MO 63101", False),
     ],
 )
-def test_an_address_is_told_when_all_of_it_is(text: str, is_whole: bool) -> None:
+def test_address_matches_only_completely(text: str, is_whole: bool) -> None:
     assert mentions_address(text, ADDRESS) is is_whole
 
 
-def test_an_address_without_a_second_line_needs_none() -> None:
+def test_address_without_a_second_line_matches() -> None:
     assert mentions_address("12 Oak Street, St. Louis, MO 63101", ADDRESS | {"address2": ""})
 
 
@@ -88,11 +88,11 @@ def test_an_address_without_a_second_line_needs_none() -> None:
         ("Because I found it cheaper somewhere else.", True),
     ],
 )
-def test_a_reason_is_given_in_its_own_or_other_words(text: str, is_given: bool) -> None:
+def test_cancel_reason_matches_in_other_words(text: str, is_given: bool) -> None:
     assert mentions_cancel_reason(text, "I found it cheaper somewhere else") is is_given
 
 
-def test_items_are_named_one_by_one_or_all_at_once() -> None:
+def test_items_match_by_name_or_as_all() -> None:
     items = [{"name": "Desk Lamp"}, {"name": "Running Shoes"}]
     assert mentions_items("the desk lamps and my running shoes", items)
     assert not mentions_items("the desk lamp", items)
@@ -100,17 +100,17 @@ def test_items_are_named_one_by_one_or_all_at_once() -> None:
     assert mentions_items("everything", items, all_items=True)
 
 
-def test_options_that_are_there_or_not_are_named_by_their_name() -> None:
+def test_yes_or_no_options_match_by_name() -> None:
     assert mentions_options("the blue one without a laptop sleeve", {"color": "blue", "laptop sleeve": "no"})
     assert not mentions_options("the blue one, no", {"color": "blue", "laptop sleeve": "no"})
 
 
 @pytest.mark.parametrize("text", ["kai.moore29@example", "kai.moore29example.com", "", "@", "kai @ example.com"])
-def test_what_is_incomplete_is_no_email(text: str) -> None:
+def test_incomplete_email_does_not_match(text: str) -> None:
     assert EMAIL_ADDRESS.search(text) is None
 
 
-def test_an_email_ends_before_the_point_of_its_sentence() -> None:
+def test_email_ends_before_the_full_stop() -> None:
     found = EMAIL_ADDRESS.search("It's kai.moore29@example.com.")
     assert found is not None
     assert found[0] == "kai.moore29@example.com"

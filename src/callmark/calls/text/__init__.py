@@ -1,6 +1,6 @@
 """Parse tool calls out of a model's raw text (`--parse`): one file per text format, found through the registry, kind `text_formats`."""
 
-from callmark.calls.text.detect import AUTO, check_text_format, parse_calls, text_format_names
+from callmark.calls.text.detect import AUTO, check_text_format, parse_calls, text_format_names, text_markers
 from callmark.calls.text.text_format import ParsedText, TextFormat
 
-__all__ = ["AUTO", "ParsedText", "TextFormat", "check_text_format", "parse_calls", "text_format_names"]
+__all__ = ["AUTO", "ParsedText", "TextFormat", "check_text_format", "parse_calls", "text_format_names", "text_markers"]

@@ -40,6 +40,11 @@ def parse_calls(text: str, format_name: str = AUTO, *, tools: Container[str] = (
     return parsed
 
 
+def text_markers() -> tuple[str, ...]:
+    """Return the markers of all built-in text formats: text with one of them looks as if it held calls."""
+    return tuple(marker for text_format in _built_in() for marker in text_format.markers)
+
+
 def check_text_format(name: str) -> None:
     """Raise `BadInput` for a name that is neither `auto` nor that of a text format."""
     if name != AUTO:

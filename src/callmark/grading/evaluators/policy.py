@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from callmark.calls.agreement import is_confirmation
+from callmark.calls.confirmation import is_confirmation
 from callmark.calls.results import match_results
-from callmark.calls.sequence import Answered, Pattern, Step, find
+from callmark.calls.sequence import CallWithResult, CallPattern, PatternStep, find_pattern
 from callmark.grading.attempt import Attempt
 from callmark.grading.evaluator import Metric, Result
 from callmark.grading.evaluators.policy_rules import Rule, RuleKind, read_rules
@@ -24,7 +24,7 @@ from callmark.types import Message, Note
 
 _MOST_NOTES = 20  # violations of one rule in one conversation
 _SHOWN = 80  # characters of a user's text
-_ANY = Step("*")
+_ANY = PatternStep("*")
 
 
 class Violation(Struct, frozen=True):
@@ -83,7 +83,7 @@ class PolicyEvaluator(Struct, frozen=True):
 class _Conversation(Struct, frozen=True):
     """The calls in order with their results, the message of each call (None without a transcript), and the user's texts by message."""
 
-    calls: tuple[Answered, ...]
+    calls: tuple[CallWithResult, ...]
     messages: tuple[int | None, ...]
     user_texts: tuple[tuple[int, str], ...] = ()
 
@@ -102,7 +102,7 @@ def _conversation(attempt: Attempt) -> _Conversation:
     transcript = attempt.prediction.transcript if attempt.prediction is not None else ()
     if transcript:
         return _read_transcript(transcript)
-    return _Conversation(tuple(map(Answered, attempt.actual)), (None,) * len(attempt.actual))
+    return _Conversation(tuple(map(CallWithResult, attempt.actual)), (None,) * len(attempt.actual))
 
 
 def _read_transcript(transcript: Sequence[Message]) -> _Conversation:
@@ -110,7 +110,7 @@ def _read_transcript(transcript: Sequence[Message]) -> _Conversation:
     places = [(message, call) for message, turn in enumerate(transcript) for call in range(len(turn.calls))]
     return _Conversation(
         tuple(
-            Answered(transcript[place[0]].calls[place[1]], transcript[results[place]].text if place in results else None)
+            CallWithResult(transcript[place[0]].calls[place[1]], transcript[results[place]].text if place in results else None)
             for place in places
         ),
         tuple(message for message, _ in places),
@@ -174,15 +174,15 @@ _CHECKS: dict[RuleKind, Callable[[Rule, _Conversation, Sequence[int]], _Violatin
 }
 
 
-def _last_steps(pattern: Pattern, calls: Sequence[Answered]) -> list[int]:
+def _last_steps(pattern: CallPattern, calls: Sequence[CallWithResult]) -> list[int]:
     """Return the calls at which a pattern can end, wherever it begins."""
-    ends = [index for index, call in enumerate(calls) if find(Pattern(pattern.text, pattern.steps[:1]), (call,))]
+    ends = [index for index, call in enumerate(calls) if find_pattern(CallPattern(pattern.text, pattern.steps[:1]), (call,))]
     for step in pattern.steps[1:]:
-        pair = Pattern(pattern.text, (_ANY, Step(step.name, step.arguments, "next")))
+        pair = CallPattern(pattern.text, (_ANY, PatternStep(step.name, step.arguments, "next")))
         looks_back = any(value.kind == "result" for _, value in step.arguments)
 
-        def follows(index: int, before: Sequence[int], pair: Pattern = pair) -> bool:
-            return any(find(pair, (calls[earlier], calls[index])) for earlier in before)
+        def follows(index: int, before: Sequence[int], pair: CallPattern = pair) -> bool:
+            return any(find_pattern(pair, (calls[earlier], calls[index])) for earlier in before)
 
         candidates = range(ends[0] + 1, len(calls)) if ends else range(0)
         known = frozenset(ends)

@@ -26,7 +26,7 @@ from typing import Any, Literal, get_args
 
 from msgspec import Struct
 
-from callmark.calls.sequence import Pattern, read_pattern
+from callmark.calls.sequence import CallPattern, read_pattern
 from callmark.errors import BadInput
 from callmark.wording import did_you_mean
 
@@ -41,8 +41,8 @@ class Rule(Struct, frozen=True):
     id: str
     says: str
     kind: RuleKind
-    calls: tuple[Pattern, ...]
-    first: tuple[Pattern, ...] = ()
+    calls: tuple[CallPattern, ...]
+    first: tuple[CallPattern, ...] = ()
     times: int = 0
     words: tuple[str, ...] = ()
 
@@ -115,7 +115,7 @@ def _object(given: Any, name: str, keys: tuple[str, ...], where: str) -> Mapping
     return given
 
 
-def _patterns(given: Any, name: str, where: str) -> tuple[Pattern, ...]:
+def _patterns(given: Any, name: str, where: str) -> tuple[CallPattern, ...]:
     try:
         return tuple(map(read_pattern, _texts(given, name, where, "a pattern of calls")))
     except BadInput as error:

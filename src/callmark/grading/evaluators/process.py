@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from callmark.calls.pairing import Comparison
+from callmark.calls.pairing import ArgumentComparison
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
 from callmark.grading.evaluator import Dependency, FaultRule, Metric, Result
@@ -56,10 +56,10 @@ class ProcessEvaluator(Struct, frozen=True):
         if not pairs:
             return Result(dict.fromkeys(_NAMES, 0.0))
         if self.averaging == "micro":
-            args_precision = _share(sum(pair.agree for pair in pairs), sum(pair.made for pair in pairs))
+            args_precision = _share(sum(pair.agree for pair in pairs), sum(pair.actual for pair in pairs))
             args_recall = _share(sum(pair.agree for pair in pairs), sum(pair.expected for pair in pairs))
         else:
-            args_precision, args_recall = _mean(pairs, "made"), _mean(pairs, "expected")
+            args_precision, args_recall = _mean(pairs, "actual"), _mean(pairs, "expected")
         values = (len(pairs) / actual, len(pairs) / expected, args_precision, args_recall)
         return Result(dict(zip(_NAMES, (*values, float(all(value == 1 for value in values))), strict=True)))
 
@@ -68,5 +68,5 @@ def _share(part: int, whole: int) -> float:
     return part / whole if whole else 1.0
 
 
-def _mean(pairs: Sequence[Comparison], side: Literal["made", "expected"]) -> float:
+def _mean(pairs: Sequence[ArgumentComparison], side: Literal["actual", "expected"]) -> float:
     return sum(_share(pair.agree, getattr(pair, side)) for pair in pairs) / len(pairs)

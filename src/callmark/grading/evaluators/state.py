@@ -19,9 +19,9 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from callmark.calls.matchers import has_matcher, recorded
-from callmark.calls.pairing import Comparison, compare, pair
-from callmark.calls.strict import DEEPEST, deeper_than, dump
+from callmark.calls.matchers import has_matcher, recorded_value
+from callmark.calls.pairing import ArgumentComparison, compare_arguments, pair_calls
+from callmark.calls.strict import DEEPEST, is_deeper_than, dump
 from callmark.calls.values import exact
 from callmark.grading.attempt import Attempt
 from callmark.grading.evaluator import Metric, Result
@@ -78,7 +78,7 @@ class ChangedRow(Struct, frozen=True):
     expected: Row | None
     actual: Row | None
     new: bool
-    arguments: Comparison | None
+    arguments: ArgumentComparison | None
 
 
 class StateComparison(Struct, frozen=True):
@@ -101,7 +101,7 @@ def compare_states(states: EndStates) -> StateComparison:
         arguments = None
         if key in expected and key in actual and (expected_row is None) == (actual_row is None):
             columns = literal.get(table, frozenset())
-            arguments = compare(
+            arguments = compare_arguments(
                 expected_names.substitute(table, expected_row or {}, columns),
                 actual_names.substitute(table, actual_row or {}, columns),
                 rule="similar",
@@ -109,7 +109,7 @@ def compare_states(states: EndStates) -> StateComparison:
         in_expected, in_actual = name if key in expected else None, name if key in actual else None
         rows.append(ChangedRow(table, in_expected, in_actual, expected_row, actual_row, False, arguments))
     expected_keys, actual_keys = sorted(new_expected, key=_creation_order), sorted(new_actual, key=_creation_order)
-    pairing = pair(_as_calls(new_expected, expected_names, literal), _as_calls(new_actual, actual_names, literal), rule="similar")
+    pairing = pair_calls(_as_calls(new_expected, expected_names, literal), _as_calls(new_actual, actual_names, literal), rule="similar")
     for found in pairing.pairs:
         key, other = expected_keys[found.expected], actual_keys[found.actual]
         rows.append(ChangedRow(key[0], key[1], other[1], new_expected[key], new_actual[other], True, found.arguments))
@@ -134,7 +134,7 @@ def _unknown_state(attempt: Attempt) -> tuple[Note, ...]:
 
 def _comparable_states(attempt: Attempt) -> EndStates | None:
     states = attempt.prediction.states if attempt.prediction is not None else None
-    if states is None or states.unknown or any(deeper_than(changes, _DEEPEST) for changes in (states.expected, states.reached)):
+    if states is None or states.unknown or any(is_deeper_than(changes, _DEEPEST) for changes in (states.expected, states.reached)):
         return None
     return states
 
@@ -214,7 +214,7 @@ def _name_new_rows(
     """Name the new rows of both sides (`tickets#1`), partners alike. Partners are paired by their values, whatever new rows they name."""
     expected_keys, actual_keys = sorted(expected, key=_creation_order), sorted(actual, key=_creation_order)
     expected_names, actual_names = (_RowNames({key: f"{key[0]}#" for key in keys}) for keys in (expected_keys, actual_keys))
-    pairing = pair(_as_calls(expected, expected_names, literal), _as_calls(actual, actual_names, literal), rule="similar")
+    pairing = pair_calls(_as_calls(expected, expected_names, literal), _as_calls(actual, actual_names, literal), rule="similar")
     partners = {found.actual: found.expected for found in pairing.pairs}
     return (
         _RowNames({key: f"{key[0]}#{index}" for index, key in enumerate(expected_keys)}),
@@ -235,23 +235,23 @@ def _differences(row: ChangedRow) -> list[tuple[str, str]]:
         return _column_differences(row, row.arguments, place)
     if row.actual_key is None:
         if row.new:
-            return [(row.table, f"{row.table}: a new row was not made, {_shown(recorded(row.expected))} was expected")]
-        missing = "it was not deleted" if row.expected is None else f"a change was not made, {_shown(recorded(row.expected))} was expected"
+            return [(row.table, f"{row.table}: a new row was not made, {_shown(recorded_value(row.expected))} was expected")]
+        missing = "it was not deleted" if row.expected is None else f"a change was not made, {_shown(recorded_value(row.expected))} was expected"
         return [(row.table, f"{place}: {missing}")]
     if row.expected_key is None:
         extra = "it was deleted" if row.actual is None else f"a {'new row' if row.new else 'change'} was made, {_shown(row.actual)}"
         return [(row.table, f"{place}: {extra}: that was not expected")]
     if row.actual is None:
-        return [(row.table, f"{place}: it was deleted, {_shown(recorded(row.expected))} was expected")]
+        return [(row.table, f"{place}: it was deleted, {_shown(recorded_value(row.expected))} was expected")]
     return [(row.table, f"{place}: it was not deleted, it is {_shown(row.actual)}")]
 
 
-def _column_differences(row: ChangedRow, arguments: Comparison, place: str) -> list[tuple[str, str]]:
+def _column_differences(row: ChangedRow, arguments: ArgumentComparison, place: str) -> list[tuple[str, str]]:
     expected, actual = row.expected or {}, row.actual or {}
-    found = [(key, f"it is not there, {_shown(recorded(expected[key]))} was expected") for key in arguments.missing]
+    found = [(key, f"it is not there, {_shown(recorded_value(expected[key]))} was expected") for key in arguments.missing]
     found += [(key, f"it is {_shown(actual[key])}, nothing was expected") for key in arguments.extra]
     for key in arguments.differ:
-        value = recorded(expected[key])
+        value = recorded_value(expected[key])
         same = exact(value, actual[key])  # so it names a new row, and that is another one than it should be
         reason = "that is another new row than was expected" if same else f"{_shown(value)} was expected"
         found.append((key, f"it is {_shown(actual[key])}, {reason}"))

@@ -1,42 +1,42 @@
-"""Numbers that a schema allows, of a size that fits what they are called: prices, quantities, years."""
+"""Generate numbers that fit a schema, of a size that fits their name: prices, quantities, years."""
 
 from collections.abc import Mapping
 from math import ceil, floor
 from random import Random
 from typing import Any
 
-from callmark.simulation.mock_api.names import words_of
+from callmark.simulation.mock_api.names import split_name
 
 _MONEY = frozenset(("price", "amount", "total", "cost", "fee", "balance", "subtotal", "charge", "deposit", "refund", "payment", "tax"))
-_SMALLEST, _LARGEST = 1e-100, 1e100
-_AFTER_MONEY = (("due",), ("paid",), ("usd",), ("eur",))
+_MIN_MAGNITUDE, _MAX_MAGNITUDE = 1e-100, 1e100
+_MONEY_SUFFIXES = (("due",), ("paid",), ("usd",), ("eur",))
 
 
 def is_money(name: str) -> bool:
-    """Whether what the name says is an amount of money: `unit_price`, `amount_due`; not `payment_number`."""
-    words = words_of(name)
-    return bool(_MONEY & {*(words[:-1] if words[-1:] in _AFTER_MONEY else ()), *words[-1:]})
+    """Return whether a name means an amount of money: `unit_price`, `amount_due`; not `payment_number`."""
+    words = split_name(name)
+    return bool(_MONEY & {*(words[:-1] if words[-1:] in _MONEY_SUFFIXES else ()), *words[-1:]})
 
 
-def amount(given: Mapping[str, Any], name: str, random: Random) -> int | float:
-    """A number that the schema allows, of the size that the name says."""
-    whole = given.get("type") == "integer"
-    words = set(words_of(name))
+def generate_number(schema: Mapping[str, Any], name: str, random: Random) -> int | float:
+    """Return a number that fits the schema and the name."""
+    is_integer = schema.get("type") == "integer"
+    words = set(split_name(name))
     low, high = _range(words)
-    step = _bound(given.get("multipleOf"))
-    least, most = _bound(given.get("minimum")), _bound(given.get("maximum"))
-    over, under = _bound(given.get("exclusiveMinimum")), _bound(given.get("exclusiveMaximum"))
-    unit = step or (1 if whole else 0.01)
-    least = over + unit if over is not None and (least is None or over >= least) else least
-    most = under - unit if under is not None and (most is None or under <= most) else most
-    if least is not None:
-        low, high = max(least, low), max(high, least + (high - low))
-    if most is not None:
-        high = min(high, most)
-        low = min(low, high) if least is None else max(least, min(low, high))
+    step = _bound(schema.get("multipleOf"))
+    minimum, maximum = _bound(schema.get("minimum")), _bound(schema.get("maximum"))
+    exclusive_minimum, exclusive_maximum = _bound(schema.get("exclusiveMinimum")), _bound(schema.get("exclusiveMaximum"))
+    unit = step or (1 if is_integer else 0.01)
+    minimum = exclusive_minimum + unit if exclusive_minimum is not None and (minimum is None or exclusive_minimum >= minimum) else minimum
+    maximum = exclusive_maximum - unit if exclusive_maximum is not None and (maximum is None or exclusive_maximum <= maximum) else maximum
+    if minimum is not None:
+        low, high = max(minimum, low), max(high, minimum + (high - low))
+    if maximum is not None:
+        high = min(high, maximum)
+        low = min(low, high) if minimum is None else max(minimum, min(low, high))
     if step:
-        return _number(random.randint(ceil(low / step), max(floor(high / step), ceil(low / step))) * step, whole)
-    if whole:
+        return _number(random.randint(ceil(low / step), max(floor(high / step), ceil(low / step))) * step, is_integer)
+    if is_integer:
         return random.randint(ceil(low), max(ceil(low), floor(high)))
     value = round(random.uniform(low, max(low, high)), 2)
     return value if low <= value <= high else low
@@ -64,11 +64,11 @@ def _range(words: set[str]) -> tuple[float, float]:
 
 
 def _bound(value: Any) -> float | None:
-    """A bound as it is given; None for what is none, and for one that is too large, or too near to 0, to be counted with."""
+    """Return a bound; None for what is not a number, and for one of a magnitude that floats cannot handle."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
-    return value if value == 0 or _SMALLEST <= abs(value) <= _LARGEST else None
+    return value if value == 0 or _MIN_MAGNITUDE <= abs(value) <= _MAX_MAGNITUDE else None
 
 
-def _number(value: float, whole: bool) -> int | float:
-    return int(value) if whole else round(value, 6)
+def _number(value: float, is_integer: bool) -> int | float:
+    return int(value) if is_integer else round(value, 6)

@@ -1,5 +1,5 @@
-"""What an operation does to a thing, and when it may, as far as its name and its description say so: `Cancel a pending order` is for orders
-that are pending, and makes them `cancelled`.
+"""The effect of an operation on a resource, as far as its name and description tell: `Cancel a pending order` applies to orders that are
+`pending` and makes them `cancelled`.
 """
 
 import re
@@ -9,103 +9,106 @@ from typing import Any
 
 from msgspec import Struct
 
-from callmark.simulation.mock_api.kinds import Kind
-from callmark.simulation.mock_api.names import plural, words_of
-from callmark.simulation.mock_api.shapes import shape
+from callmark.simulation.mock_api.names import plural, split_name
+from callmark.simulation.mock_api.resource_kinds import ResourceKind
+from callmark.simulation.mock_api.schemas import simplify_schema
 from callmark.simulation.openapi import Operation
 
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
-_BECOMES = r"(?:becomes?|changed? to|set to|marked(?: as)?|turns(?: to)?|is now|will be)\s+[\"'“`]?{value}\b"
-_LONGER = frozenset({"renew", "extend", "prolong", "postpone"})
-_ENDS = frozenset({"due", "expires", "expiry", "until", "end", "ends", "return"})
-_MOST_STAGES = 30
-_LONGEST = 500  # characters of a sentence that are read
-_MORE = timedelta(days=21)
+_BECOMES_PATTERN = r"(?:becomes?|changed? to|set to|marked(?: as)?|turns(?: to)?|is now|will be)\s+[\"'“`]?{value}\b"
+_EXTENDING_VERBS = frozenset({"renew", "extend", "prolong", "postpone"})
+_END_DATE_WORDS = frozenset({"due", "expires", "expiry", "until", "end", "ends", "return"})
+_MAX_STAGES = 30
+_MAX_SENTENCE = 500  # characters
+_EXTENSION = timedelta(days=21)
 
 
 class Effect(Struct, frozen=True):
-    """`sets` are fields and what they become; `only` are values of a field with which alone it may be done, and `says` is the sentence that
-    says so; `longer`: whatever is due is due later.
+    """New values of fields, and the condition: `field` must have one of the allowed values, if there are any; `rule` is the sentence that
+    says so. `extends_dates`: end dates move into the future.
     """
 
-    sets: dict[str, Any] = {}
+    new_values: dict[str, Any] = {}
     field: str = ""
-    only: tuple[str, ...] = ()
-    says: str = ""
-    longer: bool = False
+    allowed_values: tuple[str, ...] = ()
+    rule: str = ""
+    extends_dates: bool = False
 
-    def applied(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """What is to be changed in a row beside what was asked for."""
-        changes = {name: value for name, value in self.sets.items() if name in row}
-        for name, value in row.items() if self.longer else ():
-            if isinstance(value, str) and _ENDS & {*words_of(name)}:
+    def changes_to(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the changes to a row, beside those that the arguments make."""
+        changes = {name: value for name, value in self.new_values.items() if name in row}
+        for name, value in row.items() if self.extends_dates else ():
+            if isinstance(value, str) and _END_DATE_WORDS & {*split_name(name)}:
                 try:
-                    changes[name] = (date.fromisoformat(value[:10]) + _MORE).isoformat() + value[10:]
+                    changes[name] = (date.fromisoformat(value[:10]) + _EXTENSION).isoformat() + value[10:]
                 except ValueError:
                     continue
         return changes
 
     def allows(self, row: Mapping[str, Any]) -> bool:
-        return not self.only or row.get(self.field) in (*self.only, None)
+        """Return whether the operation is allowed for a row."""
+        return not self.allowed_values or row.get(self.field) in (*self.allowed_values, None)
 
 
-def effect(operation: Operation, kind: Kind, policy: str = "") -> Effect:
-    """What is known of what it does to things of a kind; nothing for one that only reads. `policy` is what is said of all operations."""
+def find_effect(operation: Operation, kind: ResourceKind, policy: str = "") -> Effect:
+    """Return the effect of an operation on resources of a kind; none for a read. `policy` is the description of the API."""
     if not operation.writes:
         return Effect()
-    name = " ".join(words_of(operation.tool.name))
-    said = [name[:_LONGEST], *_sentences(operation.tool.description)]
-    sets: dict[str, Any] = {}
+    name = " ".join(split_name(operation.tool.name))
+    texts = [name[:_MAX_SENTENCE], *_sentences(operation.tool.description)]
+    new_values: dict[str, Any] = {}
     for field, values in _stages(kind).items():
-        value = _becomes(values, " ".join(said)) or _by_verb(values, words_of(operation.tool.name)[:1])
+        value = _value_by_text(values, " ".join(texts)) or _value_by_verb(values, split_name(operation.tool.name)[:1])
         if value is not None:
-            sets[field] = value
-    field, only, says = _condition(kind, said, _sentences(policy), words_of(operation.tool.name)[:1])
-    return Effect(sets, field, only, says, bool(_LONGER & {*words_of(operation.tool.name)}))
+            new_values[field] = value
+    field, allowed_values, rule = _condition(kind, texts, _sentences(policy), split_name(operation.tool.name)[:1])
+    return Effect(new_values, field, allowed_values, rule, bool(_EXTENDING_VERBS & {*split_name(operation.tool.name)}))
 
 
 def _sentences(text: str) -> list[str]:
-    """Those of a text, none for an empty one; a long one as far as anybody says a rule in it."""
-    return [line[:_LONGEST] for line in _SENTENCES.split(text) if line]
+    """Return the sentences of a text, each cut to a maximum length."""
+    return [sentence[:_MAX_SENTENCE] for sentence in _SENTENCES.split(text) if sentence]
 
 
-def _stages(kind: Kind) -> dict[str, list[str]]:
-    """The fields that say how far a thing is: those with a few values to choose from."""
+def _stages(kind: ResourceKind) -> dict[str, list[str]]:
+    """Return the status fields of a kind with their values."""
     found = {}
     for name, schema in kind.schemas.items():
-        values = shape(schema).get("enum")
-        if isinstance(values, list) and len(values) <= _MOST_STAGES and {*words_of(name)} & {"status", "state", "stage", "phase"}:
+        values = simplify_schema(schema).get("enum")
+        if isinstance(values, list) and len(values) <= _MAX_STAGES and {*split_name(name)} & {"status", "state", "stage", "phase"}:
             found[name] = [value for value in values if isinstance(value, str) and value]
     return found
 
 
-def _becomes(values: list[str], said: str) -> str | None:
-    fitting = [value for value in values if re.search(_BECOMES.format(value=re.escape(value)), said, re.IGNORECASE)]
-    return max(fitting, key=len, default=None)
+def _value_by_text(values: list[str], texts: str) -> str | None:
+    candidates = [value for value in values if re.search(_BECOMES_PATTERN.format(value=re.escape(value)), texts, re.IGNORECASE)]
+    return max(candidates, key=len, default=None)
 
 
-def _by_verb(values: list[str], verb: tuple[str, ...]) -> str | None:
+def _value_by_verb(values: list[str], verb: tuple[str, ...]) -> str | None:
     stem = verb[0].removesuffix("e") if verb else ""
     return next((value for value in values if len(stem) > 3 and value.lower().startswith(stem)), None)
 
 
-def _condition(kind: Kind, said: list[str], policy: list[str], verb: tuple[str, ...]) -> tuple[str, tuple[str, ...], str]:
-    """`(field, values, sentence)` of what must be so; empty where nothing is said of it."""
+def _condition(kind: ResourceKind, texts: list[str], policy: list[str], verb: tuple[str, ...]) -> tuple[str, tuple[str, ...], str]:
+    """Return field, allowed values and sentence of the condition; all empty where there is none."""
     noun = kind.name.replace("_", " ")
-    things = f"(?:{re.escape(noun)}|{re.escape(plural(noun))})"
+    noun_pattern = f"(?:{re.escape(noun)}|{re.escape(plural(noun))})"
     stem = verb[0].removesuffix("e") if verb else ""
-    about = [line for line in policy if stem and stem in line.lower() and line.lower().lstrip(" -*").startswith("only ")]
+    policy_rules = [text for text in policy if stem and stem in text.lower() and text.lower().lstrip(" -*").startswith("only ")]
     for field, values in _stages(kind).items():
-        for line in [*said, *about]:
-            if re.search(r"\b(?:cannot|can't|not|never)\b", line, re.IGNORECASE):
+        for text in [*texts, *policy_rules]:
+            if re.search(r"\b(?:cannot|can't|not|never)\b", text, re.IGNORECASE):
                 continue
-            before = re.search(rf"((?:[\w-]{{1,40}},? ){{1,5}}){things}\b", line.replace("_", " "), re.IGNORECASE)
-            near = before[1].lower() if before else ""
-            only = tuple(value for value in values if re.search(rf"\b{re.escape(value.lower())}\b", near))
-            if only and len(only) < len(values):
+            match = re.search(rf"((?:[\w-]{{1,40}},? ){{1,5}}){noun_pattern}\b", text.replace("_", " "), re.IGNORECASE)
+            words_before = match[1].lower() if match else ""
+            allowed_values = tuple(value for value in values if re.search(rf"\b{re.escape(value.lower())}\b", words_before))
+            if allowed_values and len(allowed_values) < len(values):
                 rules = [
-                    rule for rule in (*about, line) if only[0] in rule.lower() and re.search(r"\b(?:only|must)\b", rule, re.IGNORECASE)
+                    rule
+                    for rule in (*policy_rules, text)
+                    if allowed_values[0] in rule.lower() and re.search(r"\b(?:only|must)\b", rule, re.IGNORECASE)
                 ]
-                best = rules[0] if rules else ""
-                return field, only, best.strip(" -*\n")
+                sentence = rules[0] if rules else ""
+                return field, allowed_values, sentence.strip(" -*\n")
     return "", (), ""

@@ -1,4 +1,4 @@
-"""A text that fits a pattern: `^RL[0-9]{6}$` gives `RL204417`. Patterns of the kind that formats of ids have, not all that there are."""
+"""Generate a text that matches a pattern: `RL204417` for `^RL[0-9]{6}$`. Supports the patterns that ids have, not all of them."""
 
 import re
 import string
@@ -11,24 +11,24 @@ from callmark.types import Tool
 _CLASSES = {"d": string.digits, "w": string.ascii_lowercase + string.digits, "s": " "}
 _REPEATS = {"?": (0, 1), "*": (0, 3), "+": (3, 6)}
 _TIMES = re.compile(r"\{(\d{1,3})(,?)(\d{0,3})\}")
-_MOST = 200  # characters of a pattern, and of what is made of it
-_STEPS = 5000  # repeats inside of repeats take several times as many with each
+_MAX_LENGTH = 200  # characters of a pattern, and of a text
+_MAX_CHOICES = 5000  # nested repetitions multiply
 
 
-class _Chance:
-    """Choices, as many as a pattern that somebody writes takes; one more raises `ValueError`."""
+class _BoundedRandom:
+    """Random choices, up to a limit; one more raises `ValueError`."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
-        self._left = _STEPS
+        self._left = _MAX_CHOICES
 
-    def choice(self, of: Sequence[str]) -> str:
+    def choice(self, options: Sequence[str]) -> str:
         self._count()
-        return self._random.choice(of)
+        return self._random.choice(options)
 
-    def randint(self, least: int, most: int) -> int:
+    def randint(self, low: int, high: int) -> int:
         self._count()
-        return self._random.randint(least, most)
+        return self._random.randint(low, high)
 
     def _count(self) -> None:
         self._left -= 1
@@ -36,85 +36,85 @@ class _Chance:
             raise ValueError
 
 
-def fitting(pattern: str, random: Random) -> str | None:
-    """A text that the pattern allows; None where it is not understood, or takes more than anybody writes as an id."""
-    if len(pattern) > _MOST:
+def text_matching(pattern: str, random: Random) -> str | None:
+    """Return a text that matches the pattern; None where it is not supported or too long."""
+    if len(pattern) > _MAX_LENGTH:
         return None
     try:
-        text, at = _any(pattern, 0, _Chance(random))
+        text, index = _alternatives(pattern, 0, _BoundedRandom(random))
     except (IndexError, ValueError, RecursionError):
         return None
-    wanted = Tool("", "", {"properties": {"text": {"pattern": pattern}}})
-    return text if at == len(pattern) and len(text) <= _MOST and not violations({"text": text}, wanted) else None
+    tool = Tool("", "", {"properties": {"text": {"pattern": pattern}}})
+    return text if index == len(pattern) and len(text) <= _MAX_LENGTH and not violations({"text": text}, tool) else None
 
 
-def _any(pattern: str, at: int, random: _Chance) -> tuple[str, int]:
-    """One of several alternatives, up to a closing bracket or the end."""
+def _alternatives(pattern: str, index: int, random: _BoundedRandom) -> tuple[str, int]:
+    """Return one of several alternatives, up to a closing parenthesis or the end."""
     texts: list[str] = []
     text = ""
-    while at < len(pattern) and pattern[at] != ")":
-        if pattern[at] == "|":
+    while index < len(pattern) and pattern[index] != ")":
+        if pattern[index] == "|":
             texts.append(text)
-            text, at = "", at + 1
+            text, index = "", index + 1
             continue
-        made, at = _repeated(pattern, at, random)
-        text += made
+        part, index = _repetition(pattern, index, random)
+        text += part
     texts.append(text)
-    return random.choice(texts), at
+    return random.choice(texts), index
 
 
-def _repeated(pattern: str, at: int, random: _Chance) -> tuple[str, int]:
-    start = at
-    text, at = _one(pattern, at, random)
-    least, most = 1, 1
-    if at < len(pattern) and pattern[at] in _REPEATS:
-        (least, most), at = _REPEATS[pattern[at]], at + 1
-    elif at < len(pattern) and (times := _TIMES.match(pattern, at)):
-        least = int(times[1])
-        most = int(times[3] or least + 2) if times[2] else least
-        at = times.end()
-    number = random.randint(least, min(max(least, most), least + 6))
-    if number > _MOST:
+def _repetition(pattern: str, index: int, random: _BoundedRandom) -> tuple[str, int]:
+    start = index
+    text, index = _atom(pattern, index, random)
+    low, high = 1, 1
+    if index < len(pattern) and pattern[index] in _REPEATS:
+        (low, high), index = _REPEATS[pattern[index]], index + 1
+    elif index < len(pattern) and (times := _TIMES.match(pattern, index)):
+        low = int(times[1])
+        high = int(times[3] or low + 2) if times[2] else low
+        index = times.end()
+    number = random.randint(low, min(max(low, high), low + 6))
+    if number > _MAX_LENGTH:
         raise ValueError
-    return "".join(_one(pattern, start, random)[0] for _ in range(number)) if number != 1 else text, at
+    return "".join(_atom(pattern, start, random)[0] for _ in range(number)) if number != 1 else text, index
 
 
-def _one(pattern: str, at: int, random: _Chance) -> tuple[str, int]:
-    sign = pattern[at]
-    if sign in "^$":
-        return "", at + 1
-    if sign == "(":
-        at += 1
-        if pattern.startswith("?:", at):
-            at += 2
-        elif pattern[at] == "?":
+def _atom(pattern: str, index: int, random: _BoundedRandom) -> tuple[str, int]:
+    character = pattern[index]
+    if character in "^$":
+        return "", index + 1
+    if character == "(":
+        index += 1
+        if pattern.startswith("?:", index):
+            index += 2
+        elif pattern[index] == "?":
             raise ValueError
-        text, at = _any(pattern, at, random)
-        return text, at + 1 if pattern[at] == ")" else at
-    if sign == "[":
-        return _of_class(pattern, at + 1, random)
-    if sign == "\\":
-        after = pattern[at + 1]
+        text, index = _alternatives(pattern, index, random)
+        return text, index + 1 if pattern[index] == ")" else index
+    if character == "[":
+        return _character_class(pattern, index + 1, random)
+    if character == "\\":
+        after = pattern[index + 1]
         if after.isalnum() and after not in _CLASSES:
             raise ValueError
-        return random.choice(_CLASSES.get(after, after)), at + 2
-    if sign in "*+?{":
+        return random.choice(_CLASSES.get(after, after)), index + 2
+    if character in "*+?{":
         raise ValueError
-    return (random.choice(string.ascii_lowercase) if sign == "." else sign), at + 1
+    return (random.choice(string.ascii_lowercase) if character == "." else character), index + 1
 
 
-def _of_class(pattern: str, at: int, random: _Chance) -> tuple[str, int]:
-    if pattern[at] == "^":
+def _character_class(pattern: str, index: int, random: _BoundedRandom) -> tuple[str, int]:
+    if pattern[index] == "^":
         raise ValueError
-    signs = ""
-    while pattern[at] != "]":
-        if pattern[at] == "\\":
-            signs += _CLASSES.get(pattern[at + 1], pattern[at + 1])
-            at += 2
-        elif pattern[at + 1] == "-" and pattern[at + 2] != "]":
-            signs += "".join(map(chr, range(ord(pattern[at]), min(ord(pattern[at + 2]), ord(pattern[at]) + 100) + 1)))
-            at += 3
+    characters = ""
+    while pattern[index] != "]":
+        if pattern[index] == "\\":
+            characters += _CLASSES.get(pattern[index + 1], pattern[index + 1])
+            index += 2
+        elif pattern[index + 1] == "-" and pattern[index + 2] != "]":
+            characters += "".join(map(chr, range(ord(pattern[index]), min(ord(pattern[index + 2]), ord(pattern[index]) + 100) + 1)))
+            index += 3
         else:
-            signs += pattern[at]
-            at += 1
-    return random.choice(signs), at + 1
+            characters += pattern[index]
+            index += 1
+    return random.choice(characters), index + 1

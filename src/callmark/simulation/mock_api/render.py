@@ -1,48 +1,48 @@
-"""Things as an answer tells them: the fields that its schema has, with what belongs inside."""
+"""Render rows as a response: the fields of its schema, with nested resources."""
 
 from typing import Any
 
-from callmark.simulation.mock_api.kinds import Field
-from callmark.simulation.mock_api.rows import Row, Things
-from callmark.simulation.mock_api.shapes import properties, shape
-from callmark.simulation.mock_api.values import About
+from callmark.simulation.mock_api.resource_kinds import Field
+from callmark.simulation.mock_api.resource_store import ResourceStore, Row
+from callmark.simulation.mock_api.schemas import properties, simplify_schema
+from callmark.simulation.mock_api.values import ValueContext
 
 
-def shown(things: Things, kind: str, row: Row, schema: Any, *, depth: int = 0) -> Row:
-    """The row as an answer of that schema tells it."""
-    own, told = things.kind(kind), {}
-    key = row[own.key]
-    for name, each in properties(shape(schema)).items():
-        field = own.fields.get(name) or Field(name, each)
-        if name in own.aliases:
-            told[name] = key
-        elif field.role in ("keys", "whole") and (things.family.is_derived(kind, field) or name in row):
-            told[name] = _inside(things, kind, key, row, field, each, depth)
+def render_row(store: ResourceStore, kind: str, row: Row, schema: Any, *, depth: int = 0) -> Row:
+    """Return the row as a response of that schema shows it."""
+    own_kind, rendered = store.kind(kind), {}
+    key = row[own_kind.key]
+    for name, item in properties(simplify_schema(schema)).items():
+        field = own_kind.fields.get(name) or Field(name, item)
+        if name in own_kind.aliases:
+            rendered[name] = key
+        elif field.role in ("keys", "whole") and (store.relations.is_derived(kind, field) or name in row):
+            rendered[name] = _render_nested(store, kind, key, row, field, item, depth)
         elif name in row:
-            told[name] = row[name]
-        elif (name not in own.fields or name in own.needed) and not things.is_later(own, name):
-            told[name] = things.values.made(each, name, About(kind, str(key)))
-    return told
+            rendered[name] = row[name]
+        elif (name not in own_kind.fields or name in own_kind.required_fields) and not store.is_later_event(own_kind, name):
+            rendered[name] = store.values.generate(item, name, ValueContext(kind, str(key)))
+    return rendered
 
 
-def _inside(things: Things, kind: str, key: Any, row: Row, field: Field, schema: Any, depth: int) -> Any:
-    other = things.kind(field.kind)
-    naming = things.family.naming(field.kind, kind) if things.family.is_derived(kind, field) else None
-    if naming is not None:
-        inside: Any = [{other.key: each[other.key]} for _, each in things.rows(field.kind) if str(each.get(naming.name)) == str(key)]
+def _render_nested(store: ResourceStore, kind: str, key: Any, row: Row, field: Field, schema: Any, depth: int) -> Any:
+    other = store.kind(field.kind)
+    reference = store.relations.reference_field(field.kind, kind) if store.relations.is_derived(kind, field) else None
+    if reference is not None:
+        nested: Any = [{other.key: item[other.key]} for _, item in store.rows(field.kind) if str(item.get(reference.name)) == str(key)]
     else:
-        inside = row[field.name]
+        nested = row[field.name]
     if field.role == "keys":
-        return [each[other.key] if isinstance(each, dict) else each for each in inside]
-    given = shape(schema)
-    schema = given.get("items") if field.many else given
-    if depth > 3 or not isinstance(inside, list | dict):
+        return [item[other.key] if isinstance(item, dict) else item for item in nested]
+    simplified = simplify_schema(schema)
+    schema = simplified.get("items") if field.many else simplified
+    if depth > 3 or not isinstance(nested, list | dict):
         return [] if field.many else {}
-    told = [_one_inside(things, field.kind, each, schema, depth) for each in (inside if isinstance(inside, list) else [inside])]
-    return told if field.many else told[0]
+    rendered = [_render_part(store, field.kind, item, schema, depth) for item in (nested if isinstance(nested, list) else [nested])]
+    return rendered if field.many else rendered[0]
 
 
-def _one_inside(things: Things, kind: str, part: Any, schema: Any, depth: int) -> Any:
-    key = part.get(things.kind(kind).key) if isinstance(part, dict) else None
-    row = things.found(kind, key) if key is not None else None
-    return {**shown(things, kind, row, schema, depth=depth + 1), **part} if row is not None else part
+def _render_part(store: ResourceStore, kind: str, part: Any, schema: Any, depth: int) -> Any:
+    key = part.get(store.kind(kind).key) if isinstance(part, dict) else None
+    row = store.get(kind, key) if key is not None else None
+    return {**render_row(store, kind, row, schema, depth=depth + 1), **part} if row is not None else part

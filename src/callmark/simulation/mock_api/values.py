@@ -13,17 +13,17 @@ from typing import Any
 
 from msgspec import Struct
 
-from callmark.simulation.mock_api import stock
-from callmark.simulation.mock_api.amounts import amount
-from callmark.simulation.mock_api.names import PEOPLE, PROFESSIONS, RECORDS, is_id, key_stem, singular, words_of
-from callmark.simulation.mock_api.patterns import fitting
-from callmark.simulation.mock_api.shapes import properties, required, shape
+from callmark.simulation.mock_api import sample_data
+from callmark.simulation.mock_api.amounts import generate_number
+from callmark.simulation.mock_api.names import PEOPLE, PROFESSIONS, RECORDS, is_id, key_stem, singular, split_name
+from callmark.simulation.mock_api.patterns import text_matching
+from callmark.simulation.mock_api.schemas import properties, required, simplify_schema
 
-_DEEPEST = 6  # objects and lists inside of each other
-_MOST_ITEMS = 20
-_LONGEST = 1000  # characters of a text
-_TRIES = 20  # for a list in which nothing stands twice
-_SUCH_AS = re.compile(r"(?:such as|e\.g\.,?|for example,?|like|example:)\s+['\"`]([^'\"`]{2,60})['\"`]", re.IGNORECASE)
+_MAX_DEPTH = 6  # of nested objects and lists
+_MAX_ITEMS = 20
+_MAX_TEXT = 1000  # characters
+_TRIES = 20  # for a list without duplicates
+_EXAMPLE_IN_TEXT = re.compile(r"(?:such as|e\.g\.,?|for example,?|like|example:)\s+['\"`]([^'\"`]{2,60})['\"`]", re.IGNORECASE)
 _FUTURE = frozenset(
     ("due", "expires", "expiry", "expiration", "until", "start", "starts", "end", "ends", "scheduled", "appointment", "needed")
 )
@@ -32,8 +32,8 @@ _FUTURE_TOO = frozenset(
 )
 _CODE = re.compile(r"[A-Za-z]{0,4}[-_#]?\d{1,8}[A-Za-z]?")  # a seat, a room, a gate
 _PERSON_KEY = re.compile(r"([a-z]{2,})_([a-z]{2,})_\d{2,4}")
-_THINGS = frozenset(("card", "credit", "gift", "pay", "order", "user", "item", "customer", "account"))
-STAGES = (("status",), ("state",), ("stage",))  # what a name ends with that says how far a thing is
+_NOT_NAMES = frozenset(("card", "credit", "gift", "pay", "order", "user", "item", "customer", "account"))
+STAGES = (("status",), ("state",), ("stage",))  # last word of a status field
 _CODES = frozenset({"iban", "plate", "registration", "licence", "license", "serial", "barcode", "imei", "voucher", "coupon"})
 _PERSONAL = frozenset(
     {
@@ -56,8 +56,8 @@ _PERSONAL = frozenset(
 _NAMES = frozenset(("name", "title", "label"))
 
 
-class About(Struct, frozen=True):
-    """What a value belongs to: a kind of thing, and which one of it."""
+class ValueContext(Struct, frozen=True):
+    """What a value belongs to: the kind and key of a resource."""
 
     kind: str
     key: str
@@ -67,100 +67,102 @@ class About(Struct, frozen=True):
         return bool({*self.kind.split("_")} & (PEOPLE | PROFESSIONS))
 
 
-class Values:
-    """Values of one seed."""
+class ValueGenerator:
+    """Generates plausible values; the same seed gives the same values."""
 
     def __init__(self, seed: str) -> None:
         self._seed = seed
-        self._people: dict[About, tuple[str, str]] = {}
-        self._places: dict[About, tuple[str, ...]] = {}
+        self._people: dict[ValueContext, tuple[str, str]] = {}
+        self._places: dict[ValueContext, tuple[str, ...]] = {}
 
     def random(self, *place: str) -> Random:
-        """Chance at a place, the same for the same seed."""
+        """Return a random generator for a place, the same for the same seed."""
         return Random("/".join((self._seed, *place)))
 
-    def made(self, schema: Any, name: str, about: About, *, random: Random | None = None, depth: int = 0) -> Any:
-        """A value for the field of that name, always the same unless chance is lent. What no schema tells is text; too deep inside of one
-        another, objects and lists are empty.
+    def generate(self, raw_schema: Any, name: str, context: ValueContext, *, random: Random | None = None, depth: int = 0) -> Any:
+        """Return a value for a field of that name: always the same, unless `random` is given. Without a type it is text; objects and lists
+        that are nested too deeply are empty.
         """
-        given = shape(schema)
-        random = random or self.random(about.kind, about.key, name)
-        if "const" in given:
-            return given["const"]
-        if isinstance(given.get("enum"), list) and given["enum"]:
-            return given["enum"][
-                _early(len(given["enum"]), random) if words_of(name)[-1:] in STAGES else random.randrange(len(given["enum"]))
+        schema = simplify_schema(raw_schema)
+        random = random or self.random(context.kind, context.key, name)
+        if "const" in schema:
+            return schema["const"]
+        if isinstance(schema.get("enum"), list) and schema["enum"]:
+            return schema["enum"][
+                _early_index(len(schema["enum"]), random) if split_name(name)[-1:] in STAGES else random.randrange(len(schema["enum"]))
             ]
-        match given.get("type"):
+        match schema.get("type"):
             case "object":
-                return self._object(given, name, about, random, depth)
+                return self._object(schema, name, context, random, depth)
             case "array":
-                return self._array(given, name, about, random, depth)
+                return self._array(schema, name, context, random, depth)
             case "integer" | "number":
-                return amount(given, name, random)
+                return generate_number(schema, name, random)
             case "boolean":
-                return given["default"] if isinstance(given.get("default"), bool) else random.random() < 0.7
+                return schema["default"] if isinstance(schema.get("default"), bool) else random.random() < 0.7
             case "null":
                 return None
             case "string":
-                return self._text(given, name, about, random)
-        if "example" in given:
-            return given["example"]
-        return self._text(given, name, about, random)
+                return self._text(schema, name, context, random)
+        if "example" in schema:
+            return schema["example"]
+        return self._text(schema, name, context, random)
 
-    def _object(self, given: Mapping[str, Any], name: str, about: About, random: Random, depth: int) -> dict[str, Any]:
-        fields = properties(given)
+    def _object(self, schema: Mapping[str, Any], name: str, context: ValueContext, random: Random, depth: int) -> dict[str, Any]:
+        fields = properties(schema)
         if not fields:
-            if isinstance(given.get("example"), dict):
-                return dict(given["example"])
-            more = given.get("additionalProperties")
-            if not isinstance(more, dict) or not more or depth > _DEEPEST:
+            if isinstance(schema.get("example"), dict):
+                return dict(schema["example"])
+            value_schema = schema.get("additionalProperties")
+            if not isinstance(value_schema, dict) or not value_schema or depth > _MAX_DEPTH:
                 return {}
-            keys = random.sample(stock.NAMED, 3)
-            return {key.lower(): self.made(more, name, about, random=random, depth=depth + 1) for key in keys}
-        needed = required(given)
-        shown = fields if depth <= _DEEPEST else {key: fields[key] for key in needed if key in fields and depth <= 4 * _DEEPEST}
-        return {key: self.made(each, key, about, random=random, depth=depth + 1) for key, each in shown.items()}
+            keys = random.sample(sample_data.NAMED, 3)
+            return {key.lower(): self.generate(value_schema, name, context, random=random, depth=depth + 1) for key in keys}
+        required_names = required(schema)
+        selected = (
+            fields if depth <= _MAX_DEPTH else {key: fields[key] for key in required_names if key in fields and depth <= 4 * _MAX_DEPTH}
+        )
+        return {key: self.generate(each, key, context, random=random, depth=depth + 1) for key, each in selected.items()}
 
-    def _array(self, given: Mapping[str, Any], name: str, about: About, random: Random, depth: int) -> list[Any]:
-        items = given.get("items")
-        if not isinstance(items, dict) or depth > _DEEPEST:
-            return list(given["example"]) if isinstance(given.get("example"), list) else []
-        least = _count(given.get("minItems"), 1)
-        most = max(least, _count(given.get("maxItems"), max(least, 3)))
-        made: list[Any] = []
-        wanted = random.randint(least, min(most, max(least, 3)))
-        for number in range(wanted + _TRIES):
-            value = self.made(items, name, about, random=random, depth=depth + 1)
-            if value not in made or number >= wanted + _TRIES - least:  # the same again only where there have to be so many
-                made.append(value)
-            if len(made) >= wanted:
+    def _array(self, schema: Mapping[str, Any], name: str, context: ValueContext, random: Random, depth: int) -> list[Any]:
+        items = schema.get("items")
+        if not isinstance(items, dict) or depth > _MAX_DEPTH:
+            return list(schema["example"]) if isinstance(schema.get("example"), list) else []
+        low = _item_count(schema.get("minItems"), 1)
+        high = max(low, _item_count(schema.get("maxItems"), max(low, 3)))
+        values: list[Any] = []
+        count = random.randint(low, min(high, max(low, 3)))
+        for attempt in range(count + _TRIES):
+            value = self.generate(items, name, context, random=random, depth=depth + 1)
+            if value not in values or attempt >= count + _TRIES - low:  # duplicates only where the minimum needs them
+                values.append(value)
+            if len(values) >= count:
                 break
-        return made
+        return values
 
-    def _text(self, given: Mapping[str, Any], name: str, about: About, random: Random) -> str:
-        pattern = given.get("pattern")
-        if isinstance(pattern, str) and (text := fitting(pattern, random)) is not None:
+    def _text(self, schema: Mapping[str, Any], name: str, context: ValueContext, random: Random) -> str:
+        pattern = schema.get("pattern")
+        if isinstance(pattern, str) and (text := text_matching(pattern, random)) is not None:
             return text
-        text = self._formatted(str(given.get("format", "")), name, random) or self._named(given, name, about, random)
-        least, most = given.get("minLength"), given.get("maxLength")
-        while isinstance(least, int) and len(text) < min(least, _LONGEST):
+        text = self._by_format(str(schema.get("format", "")), name, random) or self._by_name(schema, name, context, random)
+        low, high = schema.get("minLength"), schema.get("maxLength")
+        while isinstance(low, int) and len(text) < min(low, _MAX_TEXT):
             text = f"{text} {text}" if " " in text else text + random.choice(string.ascii_uppercase if text.isupper() else string.digits)
-        return text[:most] if isinstance(most, int) and most >= 0 else text
+        return text[:high] if isinstance(high, int) and high >= 0 else text
 
-    def _formatted(self, form: str, name: str, random: Random) -> str:
-        match form:
+    def _by_format(self, format_name: str, name: str, random: Random) -> str:
+        match format_name:
             case "date":
-                return _day(name, random).isoformat()
+                return _generate_date(name, random).isoformat()
             case "date-time":
-                moment = datetime.combine(_day(name, random), time(random.randint(8, 17), random.choice((0, 15, 30, 45))), UTC)
+                moment = datetime.combine(_generate_date(name, random), time(random.randint(8, 17), random.choice((0, 15, 30, 45))), UTC)
                 return moment.isoformat().replace("+00:00", "Z")
             case "time":
                 return f"{random.randint(8, 17):02}:{random.choice((0, 15, 30, 45)):02}:00Z"
             case "uuid":
                 return str(uuid.UUID(int=random.getrandbits(128), version=4))
             case "uri" | "url":
-                return f"https://example.com/{'-'.join(words_of(name)) or 'page'}/{random.randint(100, 999)}"
+                return f"https://example.com/{'-'.join(split_name(name)) or 'page'}/{random.randint(100, 999)}"
             case "ipv4":
                 return f"192.0.2.{random.randint(1, 254)}"
             case "hostname":
@@ -169,66 +171,66 @@ class Values:
                 return "ZXhhbXBsZQ=="
         return ""
 
-    def _named(self, given: Mapping[str, Any], name: str, about: About, random: Random) -> str:
-        """By what the field is called; else as in an example; else the name itself."""
-        examples = [text for text in _examples(given) if text]
+    def _by_name(self, schema: Mapping[str, Any], name: str, context: ValueContext, random: Random) -> str:
+        """Return a value by the name of the field, else like its examples."""
+        examples = [text for text in _examples(schema) if text]
         if examples and (is_id(name) or key_stem(name) is not None):
-            return _like(random.choice(examples), random, self.person(about))
+            return _vary_example(random.choice(examples), random, self.person(context))
         if key_stem(name) is not None:
-            return _key(name, about, random)
+            return _generate_key(name, context, random)
         if len(examples) > 1:
             return random.choice(examples)
-        words = words_of(name)
-        of_place = self._of_person_or_place(words, given, about, random)
-        if of_place:
-            return of_place
-        if _NAMES & {*words[-1:]} and (about.is_person or {*words[:-1]} & (PEOPLE | PROFESSIONS)):
-            return " ".join(self.person(about))
-        kind = (words[-2] if len(words) > 1 else about.kind.rpartition("_")[2]) if _NAMES & {*words[-1:]} else ""
-        if things := stock.THINGS.get(stock.LIKE.get(kind, kind)):
+        words = split_name(name)
+        personal = self._by_person_or_place(words, schema, context, random)
+        if personal:
+            return personal
+        if _NAMES & {*words[-1:]} and (context.is_person or {*words[:-1]} & (PEOPLE | PROFESSIONS)):
+            return " ".join(self.person(context))
+        kind = (words[-2] if len(words) > 1 else context.kind.rpartition("_")[2]) if _NAMES & {*words[-1:]} else ""
+        if things := sample_data.THINGS.get(sample_data.LIKE.get(kind, kind)):
             return random.choice(things)
         if examples:
-            return _like(examples[0], random, self.person(about)) if _CODE.fullmatch(examples[0]) else examples[0]
+            return _vary_example(examples[0], random, self.person(context)) if _CODE.fullmatch(examples[0]) else examples[0]
         if words[-1:] in (("url",), ("urls",), ("uri",), ("link",), ("website",)):
-            return self._formatted("uri", name, random)
+            return self._by_format("uri", name, random)
         if kind:
-            return f"{random.choice(stock.NAMED)} {kind.replace('_', ' ').title()}".strip()
+            return f"{random.choice(sample_data.NAMED)} {kind.replace('_', ' ').title()}".strip()
         if {"date", "day"} & {*words} or words[-1:] in (("on",), ("at",)):
-            return _day(name, random).isoformat()
+            return _generate_date(name, random).isoformat()
         if words[-1:] == ("time",):
             return f"{random.randint(8, 17):02}:{random.choice((0, 15, 30, 45)):02}"
         for word in (*reversed(words), *map(singular, reversed(words))):
-            if word in stock.BY_WORD:
-                return random.choice(stock.BY_WORD[word])
-        if isinstance(given.get("default"), str):
-            return str(given["default"])
+            if word in sample_data.BY_WORD:
+                return random.choice(sample_data.BY_WORD[word])
+        if isinstance(schema.get("default"), str):
+            return str(schema["default"])
         if {*words[-1:]} & (PEOPLE | PROFESSIONS) - RECORDS:
-            return " ".join(self.person(About(words[-1], about.key)))
-        return _code(words[-1], random) if words and _is_code(words[-1]) else random.choice(stock.NAMED)
+            return " ".join(self.person(ValueContext(words[-1], context.key)))
+        return _generate_code(words[-1], random) if words and _is_code(words[-1]) else random.choice(sample_data.NAMED)
 
-    def person(self, about: About) -> tuple[str, str]:
-        """First and last name of whoever this is about; those that stand in the key, if it is made of them."""
-        if about not in self._people:
-            parts = _PERSON_KEY.fullmatch(about.key)
-            random = self.random(about.kind, about.key, "person")
-            drawn = random.choice(stock.FIRST_NAMES), random.choice(stock.LAST_NAMES)
-            self._people[about] = (parts[1].title(), parts[2].title()) if parts and not {parts[1], parts[2]} & _THINGS else drawn
-        return self._people[about]
+    def person(self, context: ValueContext) -> tuple[str, str]:
+        """Return first and last name of the person; those in the key, where it is made of a name."""
+        if context not in self._people:
+            parts = _PERSON_KEY.fullmatch(context.key)
+            random = self.random(context.kind, context.key, "person")
+            generated = random.choice(sample_data.FIRST_NAMES), random.choice(sample_data.LAST_NAMES)
+            self._people[context] = (parts[1].title(), parts[2].title()) if parts and not {parts[1], parts[2]} & _NOT_NAMES else generated
+        return self._people[context]
 
-    def place(self, about: About) -> tuple[str, ...]:
-        """City, state, zip code, what a phone number begins with, and a street with a number."""
-        if about not in self._places:
-            random = self.random(about.kind, about.key, "place")
-            self._places[about] = (*random.choice(stock.PLACES), f"{random.randint(12, 980)} {random.choice(stock.STREETS)}")
-        return self._places[about]
+    def place(self, context: ValueContext) -> tuple[str, ...]:
+        """Return city, state, zip code, area code, and street with number."""
+        if context not in self._places:
+            random = self.random(context.kind, context.key, "place")
+            self._places[context] = (*random.choice(sample_data.PLACES), f"{random.randint(12, 980)} {random.choice(sample_data.STREETS)}")
+        return self._places[context]
 
-    def _of_person_or_place(self, words: tuple[str, ...], given: Mapping[str, Any], about: About, random: Random) -> str:
+    def _by_person_or_place(self, words: tuple[str, ...], schema: Mapping[str, Any], context: ValueContext, random: Random) -> str:
         name, end = "_".join(words), words[-1] if words else ""
-        if given.get("format") != "email" and end not in _PERSONAL and not name.endswith(("phone_number", "postal_code", "zip_code")):
+        if schema.get("format") != "email" and end not in _PERSONAL and not name.endswith(("phone_number", "postal_code", "zip_code")):
             return ""
-        first, last = self.person(about)
-        city, state, code, phone, street = self.place(about)
-        if end == "email" or given.get("format") == "email":
+        first, last = self.person(context)
+        city, state, code, phone, street = self.place(context)
+        if end == "email" or schema.get("format") == "email":
             return f"{first}.{last}{random.randint(10, 99)}@example.com".lower()
         if end in ("phone", "mobile", "telephone", "tel") or name.endswith("phone_number"):
             return f"{phone}-555-01{random.randint(10, 99)}"
@@ -244,60 +246,62 @@ class Values:
             return f"Apt {random.randint(1, 40)}"
         if end in ("zip", "zipcode", "postcode") or name.endswith(("postal_code", "zip_code", "postal")):
             return code
-        of_place = {"city": city, "town": city, "province": state, "address": f"{street}, {city}, {state} {code}", "location": city}
-        return state if name == "state" and "enum" not in given else of_place.get(end, "")
+        personal = {"city": city, "town": city, "province": state, "address": f"{street}, {city}, {state} {code}", "location": city}
+        return state if name == "state" and "enum" not in schema else personal.get(end, "")
 
 
-def _examples(given: Mapping[str, Any]) -> list[str]:
-    found = given.get("examples")
-    texts = [*([given["example"]] if "example" in given else []), *(found if isinstance(found, list) else [])]
-    said = given.get("description")
-    return [text for text in texts if isinstance(text, str)] or (_SUCH_AS.findall(said[:1000])[:3] if isinstance(said, str) else [])
+def _examples(schema: Mapping[str, Any]) -> list[str]:
+    found = schema.get("examples")
+    texts = [*([schema["example"]] if "example" in schema else []), *(found if isinstance(found, list) else [])]
+    description = schema.get("description")
+    return [text for text in texts if isinstance(text, str)] or (
+        _EXAMPLE_IN_TEXT.findall(description[:1000])[:3] if isinstance(description, str) else []
+    )
 
 
-def _like(example: str, random: Random, person: tuple[str, str]) -> str:
-    """A key as the example has it: `#W2378156` for `#W0000000`, `mei_chen_312` for `sara_doe_496`."""
-    if (parts := _PERSON_KEY.fullmatch(example)) and not {parts[1], parts[2]} & _THINGS:
+def _vary_example(example: str, random: Random, person: tuple[str, str]) -> str:
+    """Return a key like the example: `#W2378156` for `#W0000000`, `mei_chen_312` for `sara_doe_496`."""
+    if (parts := _PERSON_KEY.fullmatch(example)) and not {parts[1], parts[2]} & _NOT_NAMES:
         return f"{person[0]}_{person[1]}_{random.randint(100, 999)}".lower()
     if not any(map(str.isdigit, example)):
         return f"{example}-{random.randint(1000, 9999)}"
     digits = (random.choice(string.digits if index else "123456789") for index in range(len(example)))
-    return "".join(next(digits) if sign.isdigit() else sign for sign in example)
+    return "".join(next(digits) if character.isdigit() else character for character in example)
 
 
-def _key(name: str, about: About, random: Random) -> str:
-    stem = key_stem(name) or about.kind
+def _generate_key(name: str, context: ValueContext, random: Random) -> str:
+    stem = key_stem(name) or context.kind
     letters = "".join(word[0] for word in stem.split("_")) if "_" in stem else stem[:3]
     return f"{letters.upper() or 'ID'}-{random.randint(10000, 99999)}"
 
 
 def _is_code(word: str) -> bool:
-    """Whether people call something so that is made of letters and digits: `plate`, and what cannot be pronounced (`mrn`)."""
+    """Return whether a word means a code of letters and digits: `plate`, or a word that cannot be pronounced (`mrn`)."""
     return word in _CODES or (1 < len(word) <= 5 and word.isalpha() and not {*word} & {*"aeiouy"})
 
 
-def _code(word: str, random: Random) -> str:
+def _generate_code(word: str, random: Random) -> str:
     if word == "iban":
         return f"DE{random.randint(10, 99)}{random.randrange(10**17, 10**18)}"
     letters = "".join(random.choices("ABCDEFGHJKLMNPRSTUVWXYZ", k=3))
     return f"{letters}-{random.randint(1000, 9999)}"
 
 
-def _day(name: str, random: Random) -> date:
-    words = set(words_of(name))
+def _generate_date(name: str, random: Random) -> date:
+    words = set(split_name(name))
     if "birth" in words or "dob" in words or "born" in words:
-        return stock.TODAY - timedelta(days=random.randint(20 * 365, 70 * 365))
+        return sample_data.TODAY - timedelta(days=random.randint(20 * 365, 70 * 365))
     if words & {"since", "joined", "registered", "hired"}:
-        return stock.TODAY - timedelta(days=random.randint(200, 3000))
+        return sample_data.TODAY - timedelta(days=random.randint(200, 3000))
     if words & (_FUTURE | _FUTURE_TOO) or words in ({"date"}, {"day"}):
-        return stock.TODAY + timedelta(days=random.randint(3, 60))
-    return stock.TODAY - timedelta(days=random.randint(2, 60))
+        return sample_data.TODAY + timedelta(days=random.randint(3, 60))
+    return sample_data.TODAY - timedelta(days=random.randint(2, 60))
 
 
-def _count(value: Any, otherwise: int) -> int:
-    return min(max(value, 0), _MOST_ITEMS) if isinstance(value, int) and not isinstance(value, bool) else otherwise
+def _item_count(value: Any, default: int) -> int:
+    return min(max(value, 0), _MAX_ITEMS) if isinstance(value, int) and not isinstance(value, bool) else default
 
 
-def _early(number: int, random: Random) -> int:
-    """One of so many stages; most things are in one of the first."""
+def _early_index(number: int, random: Random) -> int:
+    """Return the index of a stage; the first ones are more likely."""
     return min(random.randrange(number), random.randrange(number))

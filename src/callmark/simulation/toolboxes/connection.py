@@ -1,7 +1,7 @@
 """A connection to a tool server that speaks MCP, over its pipes or over HTTP.
 
-The SDK's scopes must be entered and left in one task, so a connection lives in a task of its own and is asked from others. Whatever goes
-wrong with it is a `ModelError` that names the server and says what happened, with the server's last words where there are any.
+The SDK's contexts must be entered and left in one task, so a connection runs in its own task and serves requests of others. Any failure is
+a `ModelError` that names the server and what happened, with the end of the server's output.
 """
 
 import asyncio
@@ -18,68 +18,68 @@ from callmark.errors import BadInput
 from callmark.models.keys import Keys, Url, read_url
 from callmark.models.model import ModelError
 from callmark.models.process import program_name
-from callmark.simulation.toolboxes.server_process import LONGEST_LINE, MOMENT, ServerProcess, quoted
+from callmark.simulation.toolboxes.server_process import GRACE_PERIOD, MAX_LINE, ServerProcess, quote
 
 if TYPE_CHECKING:
     from mcp import Client
 
 T = TypeVar("T")
 
-LEAST_PATIENCE = 30.0  # seconds in which a server may start, however short a call may take
-_MOST_BODY = 2 * LONGEST_LINE  # bytes of an answer over HTTP
-_CONNECT = 10.0  # seconds
+START_TIMEOUT = 30.0  # seconds; at least, however short the time-out of a call is
+_MAX_BODY = 2 * MAX_LINE  # bytes of an HTTP response
+_CONNECT_TIMEOUT = 10.0  # seconds
 
 
 class Server(Struct, frozen=True):
-    """A server as it was named: a command or an address. Nothing but `name` of it may be shown."""
+    """A server: a command or an address. Only `name` may be shown."""
 
     name: str
-    words: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
     url: Url | None = None
 
 
 def read_server(text: str, keys: Keys) -> Server:
-    """The server that `mcp:TEXT` names; raises `BadInput` for an address or a command that is none."""
+    """Return the server that `mcp:TEXT` names; an invalid address or command raises `BadInput`."""
     if text.startswith(("http:", "https:")):
         url = read_url(text, keys, where="the address of mcp:", example="mcp:http://localhost:8000/mcp")
         return Server(keys.hide(url.shown), url=url)
     keys.add_from_command(text)
     try:
-        words = shlex.split(text)
+        command = shlex.split(text)
     except ValueError as error:
         raise BadInput(f"the command of mcp: cannot be read: {str(error).lower()}", "Quote it as in a shell.") from None
-    if not words or not words[0]:
+    if not command or not command[0]:
         raise BadInput("mcp: names no program", "Name one with its arguments: mcp:'python server.py'.")
-    return Server(keys.hide(program_name(words)), tuple(words))
+    return Server(keys.hide(program_name(command)), tuple(command))
 
 
 class Connection:
-    """Not connected until `start`; `close` may be called at any time, more than once. `ask` is for any task of the same event loop."""
+    """Connects on `start`. `close` may be called at any time and repeatedly, `request` from any task of the same event loop."""
 
     def __init__(self, server: Server, *, timeout: float, keys: Keys, mode: str = "auto") -> None:
-        self.in_doubt = False  # whether a request timed out, so that it may hang for all
+        self.is_suspect = False  # a request timed out, so the server may hang
         self._server = server
         self._timeout = timeout
         self._keys = keys
         self._mode = mode
         self._process: ServerProcess | None = None
         self._task: asyncio.Task[None] | None = None
-        self._leave = asyncio.Event()
-        self._why = ""
+        self._closing = asyncio.Event()
+        self._failure = ""
 
     async def start(self) -> "Connection":
-        """Connects and shakes hands; raises `ModelError` where that fails, and leaves nothing behind then."""
+        """Connect and initialize; a failure raises `ModelError` and leaves nothing behind."""
         ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
-        patience = max(self._timeout, LEAST_PATIENCE)
+        limit = max(self._timeout, START_TIMEOUT)
         try:
             if self._server.url is None:
-                self._process = self._started()
-            self._task = asyncio.create_task(self._live(ready))
-            begun: list[asyncio.Future[Any]] = [ready, self._task]
-            await asyncio.wait(begun, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+                self._process = self._start_process()
+            self._task = asyncio.create_task(self._run(ready))
+            pending: list[asyncio.Future[Any]] = [ready, self._task]
+            await asyncio.wait(pending, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
             if not ready.done():
-                why = self._why or f"it did not begin to speak MCP within {patience:g} s"
-                raise self._problem(f"cannot be used: {why}{self._said()}")
+                reason = self._failure or f"it did not begin to speak MCP within {limit:g} s"
+                raise self._error(f"cannot be used: {reason}{self._last_words()}")
             self.client = ready.result()
         except BaseException:
             await self.close()
@@ -87,69 +87,69 @@ class Connection:
         return self
 
     @property
-    def is_gone(self) -> bool:
-        return self._task is None or self._task.done() or self._leave.is_set() or bool(self._process and self._process.end)
+    def is_closed(self) -> bool:
+        return self._task is None or self._task.done() or self._closing.is_set() or bool(self._process and self._process.end)
 
-    async def ask(self, what: str, request: "Callable[[Client], Awaitable[T]]", *, timeout: float = 0.0) -> T:
-        """What the request comes to. An error that the server itself answers with is raised as the SDK's `MCPError`."""
+    async def request(self, what: str, send: "Callable[[Client], Awaitable[T]]", *, timeout: float = 0.0) -> T:
+        """Return the result of a request. An error response of the server raises the SDK's `MCPError`."""
         from mcp.shared.exceptions import MCPError
         from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, REQUEST_TIMEOUT
 
-        patience = timeout or self._timeout
-        if self.is_gone:
-            raise self._problem(f"did not answer {what}: {await self._end()}")
+        limit = timeout or self._timeout
+        if self.is_closed:
+            raise self._error(f"did not answer {what}: {await self._ending()}")
         try:
-            async with asyncio.timeout(patience):
-                return await request(self.client)
+            async with asyncio.timeout(limit):
+                return await send(self.client)
         except TimeoutError:
-            self.in_doubt = True
-            raise self._problem(f"did not answer {what} within {patience:g} s{self._said()}") from None
+            self.is_suspect = True
+            raise self._error(f"did not answer {what} within {limit:g} s{self._last_words()}") from None
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
-                raise self._problem(f"did not answer {what}: {await self._end() or error}") from None
+                raise self._error(f"did not answer {what}: {await self._ending() or error}") from None
             if error.code in (INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, REQUEST_TIMEOUT):
-                raise self._problem(f"failed at {what}: {quoted(str(error))}{self._said()}") from None
+                raise self._error(f"failed at {what}: {quote(str(error))}{self._last_words()}") from None
             raise
-        except (RuntimeError, ValueError) as error:  # the SDK's, for an answer that is none
-            raise self._problem(f"answered {what} with what is no answer: {quoted(str(error))}") from None
+        except (RuntimeError, ValueError) as error:  # raised by the SDK for an invalid response
+            raise self._error(f"answered {what} with what is no answer: {quote(str(error))}") from None
 
     async def close(self) -> None:
-        """Ends the connection, and the server's process with its children."""
-        self._leave.set()
+        """Close the connection, and end the server's process with its children."""
+        self._closing.set()
         if self._task is None:
             return
         try:
-            await asyncio.wait({self._task}, timeout=3 * MOMENT)
+            await asyncio.wait({self._task}, timeout=3 * GRACE_PERIOD)
         finally:
             self._task.cancel()
             if self._process is not None:
                 self._process.kill()
-        await asyncio.wait({self._task}, timeout=3 * MOMENT)
+        await asyncio.wait({self._task}, timeout=3 * GRACE_PERIOD)
 
-    def _started(self) -> ServerProcess:
-        words = self._server.words
+    def _start_process(self) -> ServerProcess:
+        command = self._server.command
         try:
-            return ServerProcess(list(words))
+            return ServerProcess(list(command))
         except FileNotFoundError:
-            raise ModelError(f"there is no program called {self._keys.hide(words[0])!r} for the tool server") from None
+            raise ModelError(f"there is no program called {self._keys.hide(command[0])!r} for the tool server") from None
         except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or error
-            raise ModelError(f"the tool server {self._server.name} cannot be started: {why}") from None
+            reason = getattr(error, "strerror", None) or error
+            raise ModelError(f"the tool server {self._server.name} cannot be started: {reason}") from None
 
-    async def _live(self, ready: "asyncio.Future[Client]") -> None:
+    async def _run(self, ready: "asyncio.Future[Client]") -> None:
         from mcp import Client
 
-        logging.getLogger("mcp").addHandler(_SILENCE)  # else it writes to standard error what is a `ModelError` of ours
+        logging.getLogger("mcp").addHandler(_NULL_HANDLER)  # else the SDK logs what we raise as `ModelError`
         try:
-            transport = self._process.streams() if self._process is not None else self._over_http()
+            transport = self._process.streams() if self._process is not None else self._http_transport()
             async with Client(transport, mode=self._mode, cache=None) as client:
                 if not ready.done():
                     ready.set_result(client)
-                await self._leave.wait()
-        except Exception as error:  # whatever the SDK and the libraries under it raise
-            self._why = await self._explained(error)
+                await self._closing.wait()
+        except Exception as error:  # of the SDK and the libraries below it
+            self._failure = await self._explain(error)
 
-    def _over_http(self) -> Any:
+    def _http_transport(self) -> Any:
         import httpx2
         from mcp.client.streamable_http import streamable_http_client
 
@@ -165,8 +165,8 @@ class Connection:
                 size = 0
                 async for chunk in self.stream:
                     size += len(chunk)
-                    if size > _MOST_BODY:
-                        raise httpx2.ReadError(f"its answer has more than {_MOST_BODY >> 20} MB")
+                    if size > _MAX_BODY:
+                        raise httpx2.ReadError(f"its answer has more than {_MAX_BODY >> 20} MB")
                     yield chunk
 
             async def aclose(self) -> None:
@@ -177,17 +177,17 @@ class Connection:
 
         client = httpx2.AsyncClient(
             headers=headers,
-            timeout=httpx2.Timeout(max(self._timeout, _CONNECT), connect=_CONNECT, read=None),
+            timeout=httpx2.Timeout(max(self._timeout, _CONNECT_TIMEOUT), connect=_CONNECT_TIMEOUT, read=None),
             event_hooks={"response": [bound]},
         )
-        return _with_client(client, streamable_http_client(url.address, http_client=client, max_sse_event_size=LONGEST_LINE))
+        return _with_client(client, streamable_http_client(url.address, http_client=client, max_sse_event_size=MAX_LINE))
 
-    async def _explained(self, error: Exception) -> str:
-        """What went wrong inside of the connection, in a few words."""
+    async def _explain(self, error: Exception) -> str:
+        """Return what went wrong inside the connection, in a few words."""
         import httpx2
         from mcp.shared.exceptions import MCPError
 
-        if self._process is not None and (end := await self._process.ended()):
+        if self._process is not None and (end := await self._process.wait_for_end()):
             return end
         problem = next(_leaves(error))
         if isinstance(problem, httpx2.ConnectError | httpx2.ConnectTimeout):
@@ -195,26 +195,26 @@ class Connection:
         if isinstance(problem, httpx2.TransportError):
             return f"the connection broke: {str(problem) or type(problem).__name__}"
         if isinstance(problem, MCPError):
-            return f"it does not speak MCP: {quoted(str(problem))}"
+            return f"it does not speak MCP: {quote(str(problem))}"
         return f"{type(problem).__name__}: {problem}"
 
-    async def _end(self) -> str:
-        """How it ended, with its last words; empty where it did not."""
+    async def _ending(self) -> str:
+        """Return how the server ended, with the end of its output; empty where it has not ended."""
         if self._process is not None:
-            end = await self._process.ended()
-            return f"{end}{self._said()}" if end else ""
+            end = await self._process.wait_for_end()
+            return f"{end}{self._last_words()}" if end else ""
         if self._task is not None:
-            await asyncio.wait({self._task}, timeout=MOMENT)
-        return self._why
+            await asyncio.wait({self._task}, timeout=GRACE_PERIOD)
+        return self._failure
 
-    def _said(self) -> str:
-        return self._process.said if self._process is not None else ""
+    def _last_words(self) -> str:
+        return self._process.last_words if self._process is not None else ""
 
-    def _problem(self, sentence: str) -> ModelError:
+    def _error(self, sentence: str) -> ModelError:
         return ModelError(scrub(self._keys.hide(f"the tool server {self._server.name} {sentence}")))
 
 
-_SILENCE = logging.NullHandler()
+_NULL_HANDLER = logging.NullHandler()
 
 
 @asynccontextmanager

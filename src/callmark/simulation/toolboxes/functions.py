@@ -35,7 +35,7 @@ Function = Callable[..., Any]
 
 
 class FunctionToolSource:
-    """Imports the functions. A spec that cannot be imported or has no functions raises `BadInput`, as does a failing factory on entering."""
+    """Imports functions. A spec that cannot be imported or has none raises `BadInput`, as a failing factory does on entering."""
 
     def __init__(self, spec: str, *, timeout: float) -> None:
         self.label = f"python:{spec}"
@@ -109,9 +109,8 @@ class _FunctionToolbox:
         if function is None:
             raise ModelError(f"{self._source.label} made no {call.name} for this conversation")
         try:
-            bound = self._source.signatures[call.name].bind(
-                function, deepcopy(call.arguments)
-            )  # a function may modify its arguments, and the call is recorded
+            arguments = deepcopy(call.arguments)  # a function may modify them, and the call is recorded
+            bound = self._source.signatures[call.name].bind(function, arguments)
         except BadInput as problem:
             return ToolResult(f"{problem}{'' if str(problem).endswith('?') else '.'}", is_error=True)
         value, error = await self._source.run(bound, call.name)
@@ -136,11 +135,8 @@ def _functions(tools_object: Any) -> Iterator[tuple[str, Function]]:
     if isinstance(tools_object, ModuleType):
         listed = getattr(tools_object, "__all__", None)
         for name, value in vars(tools_object).items():
-            own = (
-                name in listed
-                if listed is not None
-                else not name.startswith("_") and getattr(value, "__module__", "") == tools_object.__name__
-            )
+            is_own = not name.startswith("_") and getattr(value, "__module__", "") == tools_object.__name__
+            own = name in listed if listed is not None else is_own
             if own and inspect.isroutine(value):
                 yield name, value
     elif isinstance(tools_object, dict | list | tuple):

@@ -1,9 +1,9 @@
 """Tools of an MCP server: `mcp:COMMAND …`, over its standard input and output, or `mcp:http://host:port/mcp`.
 
-A conversation has a process of its own, or over HTTP a session of its own, unless the server says that it keeps conversations apart by
-itself: by the extension `dev.callmark/conversations`, or the same key among its experimental capabilities. Then one serves them all, and
-every request says in its `_meta` whose it is, and all of them begin in the same state, which is looked at once. What the tools work on is
-the resource `state://current`, where a server has that: JSON, `{table: {key: {column: value}}}`.
+Each conversation has its own process, or over HTTP its own session, unless the server separates conversations itself: it declares the
+extension `dev.callmark/conversations`, or the same key among its experimental capabilities. Then one connection serves all conversations,
+every request names its conversation in `_meta`, and the initial state is read once for all. The state is the resource `state://current`,
+where a server has it: JSON, `{table: {key: {column: value}}}`.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from callmark.models.model import ModelError
 from callmark.simulation.session import State, Toolbox, ToolResult
 from callmark.simulation.toolboxes.connection import Connection, Server, read_server
 from callmark.simulation.toolboxes.provider import ToolboxProvider, ToolboxSettings
-from callmark.simulation.toolboxes.results import StateReader, refused, told
+from callmark.simulation.toolboxes.results import StateReader, make_result, reject_call
 from callmark.types import Call, Tool
 from callmark.wording import pluralize
 
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from mcp_types import CallToolResult, ContentBlock
 
 EXTENSION = "dev.callmark/conversations"
-CONVERSATION = "dev.callmark/conversation"  # in the `_meta` of a request: whose it is
+CONVERSATION = "dev.callmark/conversation"  # key in the `_meta` of a request
 STATE = "state://current"
 
-MOST_STARTS = 3  # in a row that came to nothing
-_MOST_PAGES = 100  # of a list of tools or resources
-_AT_A_TIME = max(2, os.cpu_count() or 1)  # servers that are started; more would only make each of them late
-_STILL_THERE = 5.0  # seconds in which a server that is in doubt must answer
+MAX_FAILED_STARTS = 3  # in a row
+_MAX_PAGES = 100  # of a list of tools or resources
+_CONCURRENT_STARTS = max(2, os.cpu_count() or 1)  # starting more servers at once only delays each of them
+_PING_TIMEOUT = 5.0  # seconds
 
 
 class McpToolSource:
-    """Raises `BadInput` for a command or an address that is none, and on entering for a server that cannot be used."""
+    """Connects to a server. A command or address that is none raises `BadInput`, as does a server that cannot be used, on entering."""
 
     def __init__(self, text: str, *, timeout: float, keys: Keys) -> None:
         self._server: Server = read_server(text, keys)
@@ -47,32 +47,32 @@ class McpToolSource:
         self.keys = keys
         self._mode = "auto"
         self.has_state = self._is_shared = False
-        self._kept: Connection | None = None  # the shared one, or one that nobody has used yet
-        self._first: State | None = None  # what every conversation of the shared one begins with
-        self._connecting, self._looking, self._starting = asyncio.Lock(), asyncio.Lock(), asyncio.Semaphore(_AT_A_TIME)
-        self._barren = 0  # starts in a row that came to nothing
-        self._failure = ""  # why the last of them did
+        self._connection: Connection | None = None  # the shared connection, or one that is not used yet
+        self._initial_state: State | None = None  # of every conversation over the shared connection
+        self._reconnecting, self._reading_state, self._starting = asyncio.Lock(), asyncio.Lock(), asyncio.Semaphore(_CONCURRENT_STARTS)
+        self._failed_starts = 0  # in a row
+        self._failure = ""  # the reason of the last one
         self.label = f"mcp:{self._server.name}"
-        self.states = StateReader(self.label)
+        self.state_reader = StateReader(self.label)
         self.tools: tuple[Tool, ...] = ()
 
     @asynccontextmanager
     async def open_toolbox(self, conversation: str) -> AsyncIterator[Toolbox]:
         if self._is_shared:
-            yield _McpToolbox(self, await self._shared(), conversation)
+            yield _McpToolbox(self, await self._shared_connection(), conversation)
             return
-        kept, self._kept = self._kept, None
-        connection = kept if kept is not None and not kept.is_gone else await self._started()
+        unused, self._connection = self._connection, None
+        connection = unused if unused is not None and not unused.is_closed else await self._start()
         try:
             yield _McpToolbox(self, connection)
         finally:
             await connection.close()
-            if kept is not None and kept is not connection:
-                await kept.close()
+            if unused is not None and unused is not connection:
+                await unused.close()
 
     async def __aenter__(self) -> Self:
-        self._barren, self._first = 0, None
-        self._connecting, self._looking, self._starting = asyncio.Lock(), asyncio.Lock(), asyncio.Semaphore(_AT_A_TIME)
+        self._failed_starts, self._initial_state = 0, None
+        self._reconnecting, self._reading_state, self._starting = asyncio.Lock(), asyncio.Lock(), asyncio.Semaphore(_CONCURRENT_STARTS)
         try:
             await self._probe()
         except ModelError as error:
@@ -84,141 +84,141 @@ class McpToolSource:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        kept, self._kept = self._kept, None
-        if kept is not None:
-            await kept.close()
+        unused, self._connection = self._connection, None
+        if unused is not None:
+            await unused.close()
 
     async def _probe(self) -> None:
-        """Finds out once what the server has and how it is to be used. The connection is kept for the first who needs one."""
+        """Find out which tools the server has and how it separates conversations. The first conversation uses the connection."""
         from mcp.shared.exceptions import MCPError
 
-        connection = self._kept = await self._started()
+        connection = self._connection = await self._start()
         try:
-            told = await connection.ask("which tools it has", _listed_tools)
-            self.has_state = await connection.ask("which resources it has", _has_state)
+            listed = await connection.request("which tools it has", _list_tools)
+            self.has_state = await connection.request("which resources it has", _has_state)
         except MCPError as error:
             raise ModelError(f"the tool server {self._server.name} does not tell its tools: {self.keys.hide(str(error))}") from None
-        self.tools = tuple(_without_keys(tool, self.keys) for tool in told)
+        self.tools = tuple(_redact_tool(tool, self.keys) for tool in listed)
         if not self.tools:
             raise ModelError(f"the tool server {self._server.name} has no tools")
         capabilities = connection.client.server_capabilities
         self._is_shared = any(EXTENSION in (known or {}) for known in (capabilities.extensions, capabilities.experimental))
         if self._server.url is not None and not self._is_shared:
-            self._mode = "legacy"  # the only one in which there are sessions
+            self._mode = "legacy"  # the only mode with sessions
             try:
-                self._kept = await self._started()
-            except ModelError:  # a server of the newest kind alone, which keeps nothing apart
+                self._connection = await self._start()
+            except ModelError:  # a server without sessions
                 self._mode = "auto"
             else:
                 await connection.close()
 
-    async def _shared(self) -> Connection:
-        """The connection that serves all, made anew where it broke or answers nobody any more."""
-        async with self._connecting:
-            connection = self._kept
-            if connection is not None and connection.in_doubt and not connection.is_gone:
+    async def _shared_connection(self) -> Connection:
+        """Return the shared connection; a new one where it broke or no longer responds."""
+        async with self._reconnecting:
+            connection = self._connection
+            if connection is not None and connection.is_suspect and not connection.is_closed:
                 try:
-                    await connection.ask("whether it is still there", _listed_tools, timeout=_STILL_THERE)
-                    connection.in_doubt = False
+                    await connection.request("whether it is still there", _list_tools, timeout=_PING_TIMEOUT)
+                    connection.is_suspect = False
                 except ModelError:
                     await connection.close()
-            if connection is None or connection.is_gone:
+            if connection is None or connection.is_closed:
                 if connection is not None:
                     await connection.close()
-                self._kept = connection = await self._started()
-                self._first = None
+                self._connection = connection = await self._start()
+                self._initial_state = None
             return connection
 
-    async def first_state(self, look: Callable[[], Awaitable[State]]) -> State:
-        """The state that every conversation begins with; whoever comes first looks."""
-        async with self._looking:
-            if self._first is None:
-                self._first = await look()
-            return self._first
+    async def initial_state(self, read_state: Callable[[], Awaitable[State]]) -> State:
+        """Return the initial state of every conversation; the first caller reads it."""
+        async with self._reading_state:
+            if self._initial_state is None:
+                self._initial_state = await read_state()
+            return self._initial_state
 
-    async def _started(self) -> Connection:
-        if self._barren >= MOST_STARTS:
-            raise ModelError(f"{self._failure}; after {MOST_STARTS} times in a row it is tried no more", fatal=True)
+    async def _start(self) -> Connection:
+        if self._failed_starts >= MAX_FAILED_STARTS:
+            raise ModelError(f"{self._failure}; after {MAX_FAILED_STARTS} times in a row it is tried no more", fatal=True)
         async with self._starting:
             try:
                 connection = await Connection(self._server, timeout=self._timeout, keys=self.keys, mode=self._mode).start()
             except ModelError as error:
-                self._barren += 1
+                self._failed_starts += 1
                 self._failure = str(error)
                 raise
-        self._barren = 0
+        self._failed_starts = 0
         return connection
 
 
 class _McpToolbox:
-    """`conversation` is told to a server that serves several; None to one that serves no other."""
+    """The tools of one conversation. `conversation` is sent to a server that serves several; None where it serves this one only."""
 
     def __init__(self, source: McpToolSource, connection: Connection, conversation: str | None = None) -> None:
         self.tools = source.tools
         self._names = [tool.name for tool in source.tools]
         self._source = source
         self._keys = source.keys
-        self._is_used = False
+        self._has_calls = False
         self._connection = connection
         self._meta: Any = None if conversation is None else {CONVERSATION: conversation}
 
     async def call(self, call: Call) -> ToolResult:
         from mcp.shared.exceptions import MCPError
 
-        if no := refused(call, self._names):
-            return no
+        if rejection := reject_call(call, self._names):
+            return rejection
 
-        async def request(client: "Client") -> "CallToolResult":
+        async def send(client: "Client") -> "CallToolResult":
             return await client.call_tool(call.name, call.arguments, meta=self._meta)
 
-        self._is_used = True
+        self._has_calls = True
         try:
-            result = await self._connection.ask(call.name, request)
+            result = await self._connection.request(call.name, send)
         except MCPError as error:
-            return self._told(str(error), is_error=True)
+            return self._make_result(str(error), is_error=True)
         text = "\n".join(map(_text, result.content))
         if not text and result.structured_content is not None:
             text = dump(result.structured_content)
-        return self._told(text, is_error=bool(result.is_error))
+        return self._make_result(text, is_error=bool(result.is_error))
 
     async def state(self) -> State | None:
         if not self._source.has_state:
             return None
-        if self._meta is not None and not self._is_used:
-            return await self._source.first_state(self._looked_at)
-        return await self._looked_at()
+        if self._meta is not None and not self._has_calls:
+            return await self._source.initial_state(self._read_state)
+        return await self._read_state()
 
-    async def _looked_at(self) -> State:
+    async def _read_state(self) -> State:
         from mcp.shared.exceptions import MCPError
 
-        async def request(client: "Client") -> str:
+        async def send(client: "Client") -> str:
             found = await client.read_resource(STATE, meta=self._meta, cache_mode="bypass")
             return "".join(str(getattr(part, "text", "")) for part in found.contents)
 
         try:
-            text = await self._connection.ask(STATE, request)
+            text = await self._connection.request(STATE, send)
         except MCPError as error:
             raise ModelError(f"{self._source.label} does not tell its state: {self._keys.hide(str(error))}") from None
-        return self._source.states.read(text)
+        return self._source.state_reader.read(text)
 
-    def _told(self, text: str, *, is_error: bool) -> ToolResult:
-        return told(self._keys.hide_bytes(text.encode("utf-8", "backslashreplace")).decode(), is_error=is_error)
+    def _make_result(self, text: str, *, is_error: bool) -> ToolResult:
+        return make_result(self._keys.hide_bytes(text.encode("utf-8", "backslashreplace")).decode(), is_error=is_error)
 
 
-async def _listed_tools(client: "Client") -> tuple[Tool, ...]:
+async def _list_tools(client: "Client") -> tuple[Tool, ...]:
     tools: list[Tool] = []
     cursor: str | None = None
-    for _ in range(_MOST_PAGES):
+    for _ in range(_MAX_PAGES):
         page = await client.list_tools(cursor=cursor)
         tools += (Tool(tool.name, tool.description or "", tool.input_schema) for tool in page.tools)
         cursor = page.next_cursor
         if not cursor:
-            return _each_once(tools)
-    raise ValueError(f"a list of tools that does not end within {pluralize(_MOST_PAGES, 'page')}")
+            return _unique_tools(tools)
+    raise ValueError(f"a list of tools that does not end within {pluralize(_MAX_PAGES, 'page')}")
 
 
-def _each_once(tools: list[Tool]) -> tuple[Tool, ...]:
-    """The tools, one that is told twice once. Without a name, or with that of another, none could be called: `ValueError`."""
+def _unique_tools(tools: list[Tool]) -> tuple[Tool, ...]:
+    """Return the tools without repetitions. A tool without a name, or two different ones of one name, raise `ValueError`."""
     by_name: dict[str, Tool] = {}
     for tool in tools:
         if not tool.name.strip():
@@ -228,12 +228,12 @@ def _each_once(tools: list[Tool]) -> tuple[Tool, ...]:
     return tuple(by_name.values())
 
 
-def _without_keys(tool: Tool, keys: Keys) -> Tool:
-    """The tool as it may be written down: a server that has a key may tell it, as a default or in a description."""
+def _redact_tool(tool: Tool, keys: Keys) -> Tool:
+    """Return the tool without keys: a server that has a key may put it into a default or a description."""
     schema = dump(tool.parameters).encode("utf-8", "backslashreplace")
     try:
         parameters = tool.parameters if keys.hide_bytes(schema) == schema else parse(keys.hide_bytes(schema))
-    except NotStrict:  # a key that is a number leaves a hole
+    except NotStrict:  # a numeric key leaves invalid JSON
         parameters = {}
     return Tool(tool.name, keys.hide_bytes(tool.description.encode("utf-8", "backslashreplace")).decode(), parameters)
 
@@ -242,7 +242,7 @@ async def _has_state(client: "Client") -> bool:
     if client.server_capabilities.resources is None:
         return False
     cursor: str | None = None
-    for _ in range(_MOST_PAGES):
+    for _ in range(_MAX_PAGES):
         page = await client.list_resources(cursor=cursor)
         if any(str(resource.uri) == STATE for resource in page.resources):
             return True
@@ -253,7 +253,7 @@ async def _has_state(client: "Client") -> bool:
 
 
 def _text(part: "ContentBlock") -> str:
-    """A part of a result as text; what is none is named: `[image: image/png]`."""
+    """Return a part of a result as text; anything else by its type: `[image: image/png]`."""
     match part.type:
         case "text":
             return part.text

@@ -13,7 +13,7 @@ from typing import Any
 from callmark.calls.results import match_results
 from callmark.calls.strict import NotStrict, parse, scrub
 from callmark.calls.values import exact, without_defaults
-from callmark.calls.words import normal
+from callmark.calls.words import normalize
 from callmark.errors import BadInput
 from callmark.formats import load
 from callmark.simulation.session import NullContext, State, Toolbox, ToolResult
@@ -95,7 +95,7 @@ def _hash_key(value: Any) -> Hashable:
                 parsed = parse(value)
             except NotStrict:
                 parsed = value
-            return normal(value, "NFC").strip() if isinstance(parsed, str) else _hash_key(parsed)
+            return normalize(value, "NFC").strip() if isinstance(parsed, str) else _hash_key(parsed)
         case dict():
             return frozenset((key, _hash_key(item)) for key, item in value.items())
         case list() | tuple():

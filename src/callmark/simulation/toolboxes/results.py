@@ -67,8 +67,8 @@ class StateReader:
         try:
             return parse(text)
         except NotStrict as problem:
-            raise ModelError(f"the state of {self._whose} cannot be read: {problem}") from None
+            raise ModelError(f"the state of {self._label} cannot be read: {problem}") from None
 
     def _wrong_shape(self) -> ModelError:
         form = "tables, rows by their key, and columns: {table: {key: {column: value}}}"
-        return ModelError(f"the state of {self._whose} is not made of {form}")
+        return ModelError(f"the state of {self._label} is not made of {form}")

@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import msgspec
 from msgspec import Struct
 
-from callmark.calls.messages import field_problem
+from callmark.calls.messages import explain_validation_error
 from callmark.calls.strict import is_strict
 from callmark.errors import BadInput
 from callmark.simulation.openapi_schemas import inline_references
@@ -72,7 +72,7 @@ class Signature:
             try:
                 value = _convert(arguments[each.name], each.type)
             except msgspec.ValidationError as error:
-                raise BadInput(field_problem(str(error), each.name)) from None
+                raise BadInput(explain_validation_error(str(error), each.name)) from None
             if each.kind is _KINDS.POSITIONAL_ONLY:
                 positional.append(value)
             else:

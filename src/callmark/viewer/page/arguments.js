@@ -1,153 +1,160 @@
-// Expected and called side by side, argument by argument. In: an expected call and the calls that stand beside it, one for each run or trial
-// ({title, one}); out: a table in which what is equal stays quiet and what differs is marked inside the value.
+// Expected and actual calls side by side, argument by argument. In: an expected call and the actual calls paired with it, one for each run or
+// trial ({title, result}); out: a table in which differences are marked inside the values.
 
 import { differences } from "./diff.js";
 import { el } from "./dom.js";
 import { folded } from "./fold.js";
 import { breakable, callCode, code, counted, literal, prose, visible } from "./text.js";
 
-export const LONGEST = 20_000; // characters of a value that are compared and shown
-const FOLD = 600;
-const MOST_ARGUMENTS = 200;
+export const MAX_VALUE = 20_000; // characters of a value that are compared and shown
+const FOLDED_VALUE = 600;
+const MAX_ARGUMENTS = 200;
 
-// Which call made stands beside which expected one: the pairs first, then whatever a fault says was called instead.
-export function align(one) {
-  const found = new Map((one.pairs ?? []).map(([expected, made]) => [expected, made]));
-  for (const { expected_index: expected, actual_index: made } of one.faults) {
-    if (expected === null || made === null || found.has(expected) || [...found.values()].includes(made)) continue;
-    if (made < one.made.length) found.set(expected, made);
+// Maps the index of each expected call to the actual call beside it: the pairs first, then the call that a fault names in its place.
+export function alignCalls(result) {
+  const aligned = new Map((result.pairs ?? []).map(([expected, actual]) => [expected, actual]));
+  for (const { expected_index: expected, actual_index: actual } of result.faults) {
+    if (expected === null || actual === null || aligned.has(expected) || [...aligned.values()].includes(actual)) continue;
+    if (actual < result.actual.length) aligned.set(expected, actual);
   }
-  return found;
+  return aligned;
 }
 
-export function callBlock(call, columns, places, at, title) {
-  const made = columns.map(({ one }, column) => (places[column] === undefined ? null : one.made[places[column]]));
-  const faulty = columns.map(({ one }) => faultyArguments(one, at));
-  const names = [...new Set([call, ...made].flatMap((one) => Object.keys(one?.arguments ?? {})))].slice(0, MOST_ARGUMENTS);
-  const equal = columns.length > 1 ? () => wordCell("=", "") : equalValue;
+export function callBlock(expectedCall, columns, actualIndexes, index, title) {
+  const actualCalls = columns.map(({ result }, column) =>
+    actualIndexes[column] === undefined ? null : result.actual[actualIndexes[column]],
+  );
+  const faulty = columns.map(({ result }) => faultyArguments(result, index));
+  const names = [...new Set([expectedCall, ...actualCalls].flatMap((call) => Object.keys(call?.arguments ?? {})))].slice(0, MAX_ARGUMENTS);
+  const equal = columns.length > 1 ? () => labelCell("=", "") : equalValue;
   const tool = [
     "tool",
-    el("div", { class: "value" }, breakable(call.name)),
-    ...made.map((one, column) =>
-      one ? (one.name === call.name ? equal(one.name) : differing(call.name, one.name)[1]) : absent(columns[column].one),
+    el("div", { class: "value" }, breakable(expectedCall.name)),
+    ...actualCalls.map((call, column) =>
+      call
+        ? call.name === expectedCall.name
+          ? equal(call.name)
+          : markDifferences(expectedCall.name, call.name)[1]
+        : missingCall(columns[column].result),
     ),
   ];
-  const rows = names.map((name) => argumentRow(name, call, made, faulty, equal));
-  const odd = made.some((one) => one && !one.arguments)
+  const rows = names.map((name) => argumentRow(name, expectedCall, actualCalls, faulty, equal));
+  const malformed = actualCalls.some((call) => call && !call.arguments)
     ? [
         [
           "as it came",
-          plain(""),
-          ...made.map((one) =>
-            one && !one.arguments ? folded(one.text || one.malformed, FOLD, { attributes: { class: "value" } }) : plain(""),
+          plainValue(""),
+          ...actualCalls.map((call) =>
+            call && !call.arguments ? folded(call.text || call.malformed, FOLDED_VALUE, { attributes: { class: "value" } }) : plainValue(""),
           ),
         ],
       ]
     : [];
-  return argumentTable(title, columns, [tool, ...rows, ...odd]);
+  return argumentTable(title, columns, [tool, ...rows, ...malformed]);
 }
 
-// Whether an argument of a paired call is wrong is what its faults say: a value that is written otherwise may agree. Of another tool's call
-// everything that differs is marked.
-function faultyArguments(one, at) {
-  if (!one.pairs.some(([expected]) => expected === at)) return () => true;
-  const paths = one.faults
-    .filter(({ expected_index: index, argument }) => index === at && argument !== null)
+// Returns a test for argument names. Whether an argument of a paired call is wrong is what its faults say: values may agree though they are
+// written differently. In a call of another tool every difference is marked.
+function faultyArguments(result, index) {
+  if (!result.pairs.some(([expected]) => expected === index)) return () => true;
+  const paths = result.faults
+    .filter(({ expected_index: expected, argument }) => expected === index && argument !== null)
     .map(({ argument }) => argument);
   return (name) => paths.some((path) => path === name || path.startsWith(`${name}.`) || path.startsWith(`${name}[`));
 }
 
-function argumentRow(name, call, made, faulty, equal) {
-  const has = (one) => one?.arguments && Object.hasOwn(one.arguments, name);
-  const wanted = has(call) ? literal(call.arguments[name], true) : null;
-  const cells = made.map((one, column) => {
-    if (!one || !one.arguments) return { cell: plain("") };
+function argumentRow(name, expectedCall, actualCalls, faulty, equal) {
+  const has = (call) => call?.arguments && Object.hasOwn(call.arguments, name);
+  const expected = has(expectedCall) ? literal(expectedCall.arguments[name], true) : null;
+  const cells = actualCalls.map((call, column) => {
+    if (!call || !call.arguments) return { cell: plainValue("") };
     const wrong = faulty[column](name);
-    if (!has(one)) return { cell: wanted === null ? plain("") : wordCell("missing", wrong ? "wrong" : ""), wrong };
-    const given = literal(one.arguments[name], true);
-    if (given === wanted) return { cell: equal(given) };
-    if (!wrong) return { cell: equalValue(given) };
-    if (wanted === null) return { cell: el("div", {}, value([[given, true]], "wrong", given), wordCell("not expected", "wrong")), wrong };
-    const [left, cell] = differing(wanted, given);
+    if (!has(call)) return { cell: expected === null ? plainValue("") : labelCell("missing", wrong ? "wrong" : ""), wrong };
+    const actual = literal(call.arguments[name], true);
+    if (actual === expected) return { cell: equal(actual) };
+    if (!wrong) return { cell: equalValue(actual) };
+    if (expected === null)
+      return { cell: el("div", {}, markedValue([[actual, true]], "wrong", actual), labelCell("not expected", "wrong")), wrong };
+    const [left, cell] = markDifferences(expected, actual);
     return { cell, left, wrong };
   });
   const left = cells.find((cell) => cell.left)?.left;
-  const expected =
-    wanted === null
-      ? wordCell("none expected", "")
-      : (left ?? (cells.some(({ wrong }) => wrong) ? value([[wanted, false]], "right", wanted) : equalValue(wanted)));
-  return [name, expected, ...cells.map(({ cell }) => cell)];
+  const expectedCell =
+    expected === null
+      ? labelCell("none expected", "")
+      : (left ?? (cells.some(({ wrong }) => wrong) ? markedValue([[expected, false]], "right", expected) : equalValue(expected)));
+  return [name, expectedCell, ...cells.map(({ cell }) => cell)];
 }
 
 function argumentTable(title, columns, rows) {
-  const named = columns.length > 1;
+  const titled = columns.length > 1;
   return el(
     "table",
-    { class: named ? "arguments many" : "arguments" },
-    title ? el("caption", {}, title) : el("caption", { class: "unseen" }, "Expected and called, argument by argument"),
+    { class: titled ? "arguments many" : "arguments" },
+    title ? el("caption", {}, title) : el("caption", { class: "visually-hidden" }, "Expected and called, argument by argument"),
     el(
       "thead",
       {},
       el(
         "tr",
         {},
-        el("th", { scope: "col" }, el("span", { class: "unseen" }, "argument")),
+        el("th", { scope: "col" }, el("span", { class: "visually-hidden" }, "argument")),
         el("th", { scope: "col" }, "expected"),
-        columns.map(({ title: name }) => el("th", { scope: "col" }, named ? prose(name) : "called")),
+        columns.map(({ title: name }) => el("th", { scope: "col" }, titled ? prose(name) : "called")),
       ),
     ),
     el(
       "tbody",
       {},
-      rows.map(([name, ...cells], at) =>
+      rows.map(([name, ...cells], row) =>
         el(
           "tr",
-          { class: at === 0 ? "tool-row" : "" },
+          { class: row === 0 ? "tool-row" : "" },
           el("th", { scope: "row" }, breakable(name)),
-          cells.map((cell, place) => el("td", { "data-of": place && named ? visible(columns[place - 1].title) : null }, cell)),
+          cells.map((cell, index) => el("td", { "data-of": index && titled ? visible(columns[index - 1].title) : null }, cell)),
         ),
       ),
     ),
   );
 }
 
-export function plain(written) {
-  return code(written, "div", { class: "value" });
+export function plainValue(text) {
+  return code(text, "div", { class: "value" });
 }
 
-export function equalValue(written) {
-  return folded(written.slice(0, LONGEST), FOLD, { attributes: { class: "value equal" } });
+export function equalValue(text) {
+  return folded(text.slice(0, MAX_VALUE), FOLDED_VALUE, { attributes: { class: "value equal" } });
 }
 
-export function wordCell(written, tone) {
-  return el("div", { class: `value-word ${tone ? `${tone}-word` : ""}` }, written);
+export function labelCell(text, tone) {
+  return el("div", { class: `value-label ${tone ? `${tone}-label` : ""}` }, text);
 }
 
-function absent(one) {
-  return one.error ? wordCell("error", "") : wordCell(one.made.length ? "not called" : "no call", "wrong");
+function missingCall(result) {
+  return result.error ? labelCell("error", "") : labelCell(result.actual.length ? "not called" : "no call", "wrong");
 }
 
-function differing(wanted, given) {
-  const [left, right] = differences(wanted, given);
-  return [value(left, "right", wanted), value(right, "wrong", given)];
+function markDifferences(expected, actual) {
+  const [left, right] = differences(expected, actual);
+  return [markedValue(left, "right", expected), markedValue(right, "wrong", actual)];
 }
 
-// A value with its differing parts marked. A very long one begins shortly before its first difference.
-function value(pieces, tone, whole) {
+// A value with its differing parts marked; long equal parts are shortened.
+function markedValue(pieces, tone, whole) {
   const shown = pieces.map(([part, differs]) =>
     differs
       ? el("mark", { class: tone }, visible(part))
-      : el("span", {}, visible(part.length > FOLD ? `${part.slice(0, FOLD / 2)} … ${part.slice(-FOLD / 4)}` : part)),
+      : el("span", {}, visible(part.length > FOLDED_VALUE ? `${part.slice(0, FOLDED_VALUE / 2)} … ${part.slice(-FOLDED_VALUE / 4)}` : part)),
   );
   return el(
     "div",
     { class: "value", dir: "auto" },
     shown,
-    whole.length > LONGEST ? el("small", {}, ` … ${counted(whole.length, "character")}`) : null,
+    whole.length > MAX_VALUE ? el("small", {}, ` … ${counted(whole.length, "character")}`) : null,
   );
 }
 
-export function extraBlock(columns, extras, expected) {
+export function extraCalls(columns, extras, expected) {
   return el(
     "div",
     { class: "extras" },
@@ -155,14 +162,14 @@ export function extraBlock(columns, extras, expected) {
     el(
       "div",
       { class: "side-by-side" },
-      columns.map(({ title, one }, at) =>
+      columns.map(({ title, result }, index) =>
         el(
           "div",
           {},
           columns.length > 1 ? prose(title, "small") : null,
-          extras[at].length
-            ? extras[at].slice(0, 50).map((call) => callCode(call))
-            : el("span", { class: "none" }, one.error ? "error" : expected ? "nothing" : "no call was made ✓"),
+          extras[index].length
+            ? extras[index].slice(0, 50).map((call) => callCode(call))
+            : el("span", { class: "none" }, result.error ? "error" : expected ? "nothing" : "no call was made ✓"),
         ),
       ),
     ),

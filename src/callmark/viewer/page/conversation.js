@@ -1,55 +1,55 @@
-// A conversation as it went. In: a CASE with its messages; out: an element, and `point(message, value)` that scrolls to a message and
-// marks a value in it.
+// A conversation. In: a case result with its messages; out: an element with `highlight(message, value)`, which scrolls to a message and marks
+// a value in it.
 
 import { el } from "./dom.js";
-import { folded, highlight, unmark } from "./fold.js";
+import { folded, clearMarks, markText } from "./fold.js";
 import { empty } from "./panels.js";
 import { brief, callCode, counted, cut, prose } from "./text.js";
 
-const LONG = { system: 240, developer: 240, tool: 480 }; // characters of a message that are shown at first
-const LONG_OTHERWISE = 1200;
-const LONGEST_JSON = 20_000; // characters of a result that is laid out line by line
-const MOST_MESSAGES = 400;
+const FOLDED_TEXT = { system: 240, developer: 240, tool: 480 }; // characters that are shown at first, by role
+const FOLDED_OTHER_TEXT = 1200;
+const MAX_JSON = 20_000; // characters of a result that is printed over several lines
+const MAX_MESSAGES = 400;
 
-export function talk(one) {
-  const recorded = one.messages;
+export function conversationView(result) {
+  const recorded = result.messages;
   if (!recorded)
-    return one.problem
-      ? empty(one.problem, "")
+    return result.problem
+      ? empty(result.problem, "")
       : empty(
           "This conversation was left out of the report to keep the file small.",
           "Open the run's folder with `callmark view` to read it.",
         );
-  // What the model saw: the recording so far, and what stood before the decision besides. What was recorded after it comes last.
-  const before = one.upto === null ? recorded : [...recorded.slice(0, one.upto), ...(one.tail ?? [])];
-  const messages = [...before, ...recorded.slice(one.upto ?? recorded.length)];
+  // The prompt of the model, and then the recorded messages after the decision.
+  const prompt = result.prompt_length === null ? recorded : [...recorded.slice(0, result.prompt_length), ...(result.prompt_tail ?? [])];
+  const messages = [...prompt, ...recorded.slice(result.prompt_length ?? recorded.length)];
   if (!messages.length)
-    return empty(one.upto === null ? "There is no transcript of this conversation." : "The case begins with nothing said.", "");
-  const upto = before.length;
-  const said = messages.map((message, at) => () => entry(message, at));
-  const list = el("ol", { class: "talk" });
-  const start = Math.max(0, upto - MOST_MESSAGES);
+    return empty(result.prompt_length === null ? "There is no transcript of this conversation." : "The case begins with nothing said.", "");
+  const promptLength = prompt.length;
+  const views = messages.map((message, index) => () => messageView(message, index));
+  const list = el("ol", { class: "messages" });
+  const start = Math.max(0, promptLength - MAX_MESSAGES);
   if (start) {
     const earlier = el(
       "li",
       { class: "earlier" },
       el(
         "button",
-        { type: "button", class: "quiet-button", onclick: () => earlier.replaceWith(...said.slice(0, start).map((make) => make())) },
+        { type: "button", class: "quiet-button", onclick: () => earlier.replaceWith(...views.slice(0, start).map((make) => make())) },
         `show ${counted(start, "earlier message")}`,
       ),
     );
     list.append(earlier);
   }
-  list.append(...said.slice(start, upto).map((make) => make()));
-  if (one.upto !== null) list.append(decision(one));
-  const rest = said.slice(upto, upto + MOST_MESSAGES);
-  const box = el("div", { class: "talk-box" }, list);
-  if (rest.length && one.upto !== null) {
+  list.append(...views.slice(start, promptLength).map((make) => make()));
+  if (result.prompt_length !== null) list.append(decisionView(result));
+  const rest = views.slice(promptLength, promptLength + MAX_MESSAGES);
+  const box = el("div", { class: "conversation-box" }, list);
+  if (rest.length && result.prompt_length !== null) {
     const after = el(
       "details",
       { class: "after" },
-      el("summary", {}, `how it went on in the data, ${counted(messages.length - upto, "message")}`),
+      el("summary", {}, `how it went on in the data, ${counted(messages.length - promptLength, "message")}`),
     );
     after.addEventListener(
       "toggle",
@@ -59,37 +59,37 @@ export function talk(one) {
         after.append(
           el(
             "ol",
-            { class: "talk", start: upto + 1 },
+            { class: "messages", start: promptLength + 1 },
             rest.map((make) => make()),
           ),
         ),
     );
     box.append(after);
   }
-  box.point = (at, value) => point(box, messages, at, value);
+  box.highlight = (index, value) => highlightMessage(box, messages, index, value);
   return box;
 }
 
-function entry(message, at) {
-  const long = LONG[message.role] ?? LONG_OTHERWISE;
-  const who = message.role === "tool" && message.name ? `tool · ${brief(message.name)}` : brief(message.role);
-  const text = message.role === "tool" ? laidOut(message.text) : message.text;
+function messageView(message, index) {
+  const length = FOLDED_TEXT[message.role] ?? FOLDED_OTHER_TEXT;
+  const speaker = message.role === "tool" && message.name ? `tool · ${brief(message.name)}` : brief(message.role);
+  const text = message.role === "tool" ? indentJson(message.text) : message.text;
   return el(
     "li",
     {
       class: `message ${["system", "developer", "user", "assistant", "tool"].includes(message.role) ? message.role : "other"}`,
-      "data-message": at,
+      "data-message": index,
       tabindex: -1,
     },
-    el("span", { class: "role" }, who, el("span", { class: "message-number" }, String(at))),
-    text ? folded(text, long, { attributes: { class: message.role === "tool" ? "said mono" : "said" } }) : null,
-    (message.calls ?? []).map((call) => el("div", { class: "made-call" }, el("span", { class: "call-word" }, "calls"), callCode(call))),
+    el("span", { class: "role" }, speaker, el("span", { class: "message-number" }, String(index))),
+    text ? folded(text, length, { attributes: { class: message.role === "tool" ? "message-text mono" : "message-text" } }) : null,
+    (message.calls ?? []).map((call) => el("div", { class: "call-line" }, el("span", { class: "call-label" }, "calls"), callCode(call))),
   );
 }
 
-// A result in JSON line by line; anything else, and what is too long to be worth it, as it came.
-function laidOut(text) {
-  if (!text || text.length > LONGEST_JSON || !/^\s*[[{]/.test(text)) return text;
+// JSON over several lines; any other text, and JSON that is too long, unchanged.
+function indentJson(text) {
+  if (!text || text.length > MAX_JSON || !/^\s*[[{]/.test(text)) return text;
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
   } catch {
@@ -97,35 +97,36 @@ function laidOut(text) {
   }
 }
 
-function decision(one) {
+function decisionView(result) {
   const calls = (list, none) => (list.length ? list.map((call) => callCode(call)) : el("span", { class: "none" }, none));
   return el(
     "li",
     { class: "decision", tabindex: -1, "data-message": "decision" },
     el("span", { class: "role" }, "◆ the decision"),
-    el("div", { class: "made-call" }, el("span", { class: "call-word" }, "expected"), el("div", {}, calls(one.expected, "no call"))),
+    el("div", { class: "call-line" }, el("span", { class: "call-label" }, "expected"), el("div", {}, calls(result.expected, "no call"))),
     el(
       "div",
-      { class: "made-call" },
-      el("span", { class: "call-word" }, "called"),
-      el("div", {}, one.error ? prose(cut(one.error, 300), "span", { class: "odd" }) : calls(one.made, "no call")),
+      { class: "call-line" },
+      el("span", { class: "call-label" }, "called"),
+      el("div", {}, result.error ? prose(cut(result.error, 300), "span", { class: "problem-text" }) : calls(result.actual, "no call")),
     ),
   );
 }
 
-function point(box, messages, at, value) {
-  unmark(box);
+function highlightMessage(box, messages, index, value) {
+  clearMarks(box);
   box.querySelector(".earlier button")?.click();
   const after = box.querySelector(".after");
-  if (after && !box.querySelector(`[data-message="${at}"]`)) after.open = true;
-  // A <details> tells of its opening a moment later.
+  if (after && !box.querySelector(`[data-message="${index}"]`)) after.open = true;
+  // A <details> fires its toggle event a moment later.
   setTimeout(() => {
-    const message = box.querySelector(`[data-message="${at}"]`);
+    const message = box.querySelector(`[data-message="${index}"]`);
     if (!message) return;
-    for (const other of box.querySelectorAll(".pointed-at")) other.classList.remove("pointed-at");
-    message.classList.add("pointed-at");
+    for (const previous of box.querySelectorAll(".highlighted")) previous.classList.remove("highlighted");
+    message.classList.add("highlighted");
     const sought = typeof value === "string" ? value : value === null || value === undefined ? "" : JSON.stringify(value);
-    const mark = highlight(message, messages[at]?.role === "tool" ? laidOut(messages[at].text) : (messages[at]?.text ?? ""), sought);
+    const text = messages[index]?.text ?? "";
+    const mark = markText(message, messages[index]?.role === "tool" ? indentJson(text) : text, sought);
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     (mark ?? message).scrollIntoView({ block: "center", behavior: calm ? "auto" : "smooth" });
     message.focus({ preventScroll: true });

@@ -1,37 +1,37 @@
-// What differs inside two texts. In: two strings; out: for each of them its pieces as [text, differs].
-// Work is bounded: long texts are compared word by word, and a middle that stays too large is marked as a whole.
+// The differences of two texts. In: two strings; out: for each of them its pieces as [text, differs].
+// Work is bounded: long texts are compared word by word, and a middle that is still too large is marked as a whole.
 
-const SHORT = 120; // characters up to which single characters are compared
-const MOST_CELLS = 250_000; // of the table that finds what two texts share
-const ALIKE = 0.4; // of the characters have to be shared, else marks inside the text would only be noise
-const MOST_COMPARED = 20_000; // characters that are looked at, and shown, of either
+const MAX_BY_CHARACTER = 120; // longer texts are compared by word
+const MAX_CELLS = 250_000; // of the table of the longest common subsequence
+const MIN_SHARED = 0.4; // of the characters, else marks inside the text would be noise
+const MAX_COMPARED = 20_000; // characters of each text that are compared and shown
 
 export function differences(expected, actual) {
-  const [left, right] = [expected.slice(0, MOST_COMPARED), actual.slice(0, MOST_COMPARED)];
+  const [left, right] = [expected.slice(0, MAX_COMPARED), actual.slice(0, MAX_COMPARED)];
   if (left === right) return [[[left, expected.length !== actual.length]], [[right, expected.length !== actual.length]]];
-  const apart = Math.max(left.length, right.length) <= SHORT ? [...left].length + [...right].length : 0;
-  const [a, b] = apart ? [[...left], [...right]] : [wordsOf(left), wordsOf(right)];
+  const byCharacter = Math.max(left.length, right.length) <= MAX_BY_CHARACTER ? [...left].length + [...right].length : 0;
+  const [a, b] = byCharacter ? [[...left], [...right]] : [splitWords(left), splitWords(right)];
   let start = 0;
   while (start < a.length && start < b.length && a[start] === b[start]) start += 1;
   let end = 0;
   while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end += 1;
   const [inA, inB] = [a.slice(start, a.length - end), b.slice(start, b.length - end)];
-  const shared = inA.length * inB.length <= MOST_CELLS ? common(inA, inB) : { a: new Set(), b: new Set() };
-  const kept = length(a.slice(0, start)) + length(a.slice(a.length - end)) + length([...shared.a].map((at) => inA[at]));
-  if (apart && kept < ALIKE * Math.max(left.length, right.length)) return [[[left, true]], [[right, true]]];
+  const shared = inA.length * inB.length <= MAX_CELLS ? commonSubsequence(inA, inB) : { a: new Set(), b: new Set() };
+  const sharedLength = totalLength(a.slice(0, start)) + totalLength(a.slice(a.length - end)) + totalLength([...shared.a].map((at) => inA[at]));
+  if (byCharacter && sharedLength < MIN_SHARED * Math.max(left.length, right.length)) return [[[left, true]], [[right, true]]];
   return [pieces(a, start, end, shared.a), pieces(b, start, end, shared.b)];
 }
 
-function wordsOf(text) {
+function splitWords(text) {
   return text.match(/\w+|\s+|[^\w\s]/gu) ?? [];
 }
 
-function length(parts) {
+function totalLength(parts) {
   return parts.reduce((sum, part) => sum + part.length, 0);
 }
 
 // The indexes of a longest common subsequence, on either side.
-function common(a, b) {
+function commonSubsequence(a, b) {
   const width = b.length + 1;
   const table = new Uint16Array((a.length + 1) * width);
   for (let i = a.length - 1; i >= 0; i -= 1) {

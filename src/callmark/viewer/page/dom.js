@@ -1,18 +1,17 @@
-// Elements from names, attributes and children. In: what an element should be; out: the element.
-// Children that are strings become text nodes, so nothing that came from data is ever read as markup.
+// Elements from names, attributes and children. Strings become text nodes, so nothing from data is ever read as markup.
 
-const SVG = "http://www.w3.org/2000/svg";
+const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
 export function el(tag, attributes = {}, ...children) {
-  return filled(document.createElement(tag), attributes, children);
+  return fillElement(document.createElement(tag), attributes, children);
 }
 
 export function svg(tag, attributes = {}, ...children) {
-  return filled(document.createElementNS(SVG, tag), attributes, children);
+  return fillElement(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
 }
 
-// `onclick: f` listens, `true` is an empty attribute; false, null and undefined leave an attribute or a child out.
-function filled(element, attributes, children) {
+// `onclick: f` adds a listener, `true` is an empty attribute; false, null and undefined leave an attribute or a child out.
+function fillElement(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (typeof value === "function") element.addEventListener(name.slice(2), value);
@@ -24,23 +23,23 @@ function filled(element, attributes, children) {
   return element;
 }
 
-// Puts `children` in the place of what a box held; those that it holds already, in the same place, stay untouched. Whoever had the focus in
-// it keeps it, found again by its data-key, so that a run in progress can be drawn again under a reader's hands.
+// Replaces the children of a box; those that stay at their position are not touched. The focus stays on the element with the same data-key,
+// so that a run in progress can be redrawn while it is read.
 export function redraw(box, ...children) {
-  const held = box.contains(document.activeElement) ? document.activeElement.getAttribute("data-key") : null;
-  const [made, old] = [children.flat(Infinity).filter(Boolean), [...box.childNodes]];
-  if (made.length === old.length && made.every((child, at) => child === old[at] || !old.includes(child)))
-    made.forEach((child, at) => child === old[at] || old[at].replaceWith(child));
-  else box.replaceChildren(...made);
-  if (held && document.activeElement?.getAttribute("data-key") !== held) byKey(box, held)?.focus({ preventScroll: true });
+  const focusedKey = box.contains(document.activeElement) ? document.activeElement.getAttribute("data-key") : null;
+  const [added, old] = [children.flat(Infinity).filter(Boolean), [...box.childNodes]];
+  if (added.length === old.length && added.every((child, at) => child === old[at] || !old.includes(child)))
+    added.forEach((child, at) => child === old[at] || old[at].replaceWith(child));
+  else box.replaceChildren(...added);
+  if (focusedKey && document.activeElement?.getAttribute("data-key") !== focusedKey) findByKey(box, focusedKey)?.focus({ preventScroll: true });
 }
 
-function byKey(box, key) {
+function findByKey(box, key) {
   return box.querySelector(`[data-key="${CSS.escape(key)}"]`);
 }
 
-// A box whose marks are one stop of the Tab key: arrows go to the nearest mark in their direction, as the marks stand on the screen.
-export function oneStop(box, marks) {
+// Makes the marks of a box one Tab stop: arrow keys move to the nearest mark in their direction on the screen.
+export function rovingFocus(box, marks) {
   if (!marks.length) return;
   const current = marks.find((mark) => mark.getAttribute("aria-pressed") === "true") ?? marks[0];
   for (const mark of marks) mark.setAttribute("tabindex", mark === current ? "0" : "-1");

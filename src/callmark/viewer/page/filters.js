@@ -1,23 +1,23 @@
-// Search, filters and what is filtered by, as chips. In: the run and the state; out: elements that call `change(patch)`.
+// Search, filters, and active filters as chips. In: the run and the state; out: elements that call `change(patch)`.
 
-import { BANDS } from "./cases.js";
+import { SCORE_BANDS } from "./cases.js";
 import { el } from "./dom.js";
 import { FILTERS } from "./state.js";
 import { cut, visible, words } from "./text.js";
 
-const MOST_OPTIONS = 1000; // a list that nobody could read through is searched instead
+const MAX_OPTIONS = 1000; // a longer list is searched instead
 const SORTS = [
   ["", "in the file's order"],
   ["score", "worst first"],
   ["-score", "best first"],
   ["expected", "expected tool"],
-  ["made", "called tool"],
+  ["actual", "called tool"],
   ["fault", "fault"],
   ["-seconds", "slowest first"],
 ];
 
 export function filterBar({ run, runs, state, change }) {
-  const { tools, faults, types } = run.names;
+  const { tools, faults, scenario_types: scenarioTypes } = run.names;
   const search = el("input", {
     type: "search",
     class: "search",
@@ -48,14 +48,14 @@ export function filterBar({ run, runs, state, change }) {
     choice(
       "score",
       "all scores",
-      [["right", "✓ right"], ["wrong", "✗ wrong"], ...BANDS.map((name) => [name, name === "error" ? "! error" : `score ${name}`])],
+      [["right", "✓ right"], ["wrong", "✗ wrong"], ...SCORE_BANDS.map((name) => [name, name === "error" ? "! error" : `score ${name}`])],
       change,
     ),
-    types.length > 1
+    scenarioTypes.length > 1
       ? choice(
           "type",
           "all scenario types",
-          types.map((name) => [name, name]),
+          scenarioTypes.map((name) => [name, name]),
           change,
         )
       : null,
@@ -72,16 +72,16 @@ export function filterBar({ run, runs, state, change }) {
     choices,
     outcomes,
   );
-  box.update = (now) => {
-    if (search.value !== now.q) search.value = now.q;
+  box.update = (current) => {
+    if (search.value !== current.q) search.value = current.q;
     for (const label of choices) {
       const select = label.querySelector("select");
-      const known = [...select.options].some(({ value }) => value === now[select.name]);
-      select.value = known ? now[select.name] : "";
-      label.classList.toggle("set", select.name !== "run" && Boolean(now[select.name]));
+      const known = [...select.options].some(({ value }) => value === current[select.name]);
+      select.value = known ? current[select.name] : "";
+      label.classList.toggle("set", select.name !== "run" && Boolean(current[select.name]));
     }
-    outcomes.hidden = !now.base;
-    for (const part of parts) part.setAttribute("aria-pressed", String(now.change === part.dataset.change));
+    outcomes.hidden = !current.base;
+    for (const part of parts) part.setAttribute("aria-pressed", String(current.change === part.dataset.change));
   };
   box.update(state);
   return box;
@@ -96,42 +96,42 @@ function choice(key, all, options, change) {
       onchange: (event) => change({ [key]: event.target.value }),
     },
     key === "run" ? null : el("option", { value: "" }, all),
-    options.slice(0, MOST_OPTIONS).map(([value, name]) => el("option", { value }, cut(visible(name), 60))),
+    options.slice(0, MAX_OPTIONS).map(([value, name]) => el("option", { value }, cut(visible(name), 60))),
   );
   return el("label", { class: `choice choice-${key}` }, select);
 }
 
-const SAID = {
+const CHIP_LABELS = {
   tool: (value) => ["expected", value],
-  made: (value) => ["called", value],
+  actual: (value) => ["called", value],
   fault: (value) => ["fault", words(value)],
   score: (value) => ["score", value],
   type: (value) => ["type", value],
   change: (value) => ["against the baseline", value],
-  place: (value) => ["message", value.replace("-", "–")],
+  position: (value) => ["message", value.replace("-", "–")],
   time: (value) => ["time", value],
   ending: (value) => ["ended", words(value)],
   origin: (value) => ["value", value],
   q: (value) => ["search", value],
 };
 
-// What narrows the table down, each to be taken off by a click. Empty where nothing does.
-export function chips(state, change, clear) {
+// The active filters, each removed by a click; none where the table is not filtered.
+export function filterChips(state, change, clear) {
   const set = [...FILTERS, "q"].filter((key) => state[key]);
   if (!set.length) return [];
-  const made = set.map((key) => {
-    const [name, value] = SAID[key](state[key]);
+  const chips = set.map((key) => {
+    const [name, value] = CHIP_LABELS[key](state[key]);
     return el(
       "button",
       { type: "button", class: "chip", "data-key": `chip ${key}`, onclick: () => change({ [key]: "" }) },
       el("span", { class: "chip-name" }, name),
       el("bdi", {}, cut(visible(value), 60)),
       el("span", { class: "chip-x", "aria-hidden": "true" }, "×"),
-      el("span", { class: "unseen" }, "take this filter off"),
+      el("span", { class: "visually-hidden" }, "take this filter off"),
     );
   });
   return [
-    ...made,
+    ...chips,
     set.length > 1 ? el("button", { type: "button", class: "quiet-button", "data-key": "chip all", onclick: clear }, "clear all") : null,
   ];
 }

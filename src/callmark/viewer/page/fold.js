@@ -1,46 +1,46 @@
-// Long texts folded. In: a text and how much of it to show; out: an element with a button that shows the rest.
+// Long texts folded. In: a text and the length to show; out: an element with a button that shows more.
 
 import { el } from "./dom.js";
 import { visible } from "./text.js";
 
-const MOST_SHOWN = 200_000; // characters that are ever put on the page of one text
-const STEP = 20_000; // characters a button brings
+const MAX_SHOWN = 200_000; // characters of one text that are ever shown
+const UNFOLD_STEP = 20_000; // characters that one click adds
 
-// A text up to `most` characters is shown whole. More of a very long one comes in steps, so that no click has to lay out a megabyte at once.
-export function folded(text, most, { tag = "div", attributes = {} } = {}) {
+// A text up to `length` characters is shown whole. A very long one unfolds in steps, so that no click lays out a megabyte at once.
+export function folded(text, length, { tag = "div", attributes = {} } = {}) {
   const body = el(tag, { dir: "auto", ...attributes });
-  if (text.length <= most * 1.25) {
+  if (text.length <= length * 1.25) {
     body.append(visible(text));
     return body;
   }
-  let shown = most;
+  let shown = length;
   const more = el("button", { type: "button", class: "quiet-button more", "aria-expanded": "false" });
   const draw = () => {
     body.replaceChildren(visible(text.slice(0, shown)), shown < text.length ? "…" : "");
     const left = text.length - shown;
-    const full = shown >= Math.min(text.length, MOST_SHOWN);
+    const full = shown >= Math.min(text.length, MAX_SHOWN);
     more.textContent =
-      shown === most
-        ? `show ${left > STEP ? "more of" : "all"} ${text.length.toLocaleString("en")} characters`
+      shown === length
+        ? `show ${left > UNFOLD_STEP ? "more of" : "all"} ${text.length.toLocaleString("en")} characters`
         : full
           ? "fold"
           : `show more, ${left.toLocaleString("en")} characters are left`;
-    more.setAttribute("aria-expanded", String(shown > most));
+    more.setAttribute("aria-expanded", String(shown > length));
   };
   const unfold = (to) => {
-    shown = Math.min(to, text.length, MOST_SHOWN);
+    shown = Math.min(to, text.length, MAX_SHOWN);
     draw();
   };
-  more.addEventListener("click", () => unfold(shown >= Math.min(text.length, MOST_SHOWN) ? most : shown + STEP));
+  more.addEventListener("click", () => unfold(shown >= Math.min(text.length, MAX_SHOWN) ? length : shown + UNFOLD_STEP));
   draw();
   const box = el("div", { class: "folded" }, body, more);
-  // A place in the text that a link points at has to be on the page first.
+  // Text that a link points at has to be on the page first.
   box.addEventListener("reveal", (event) => event.detail + 200 > shown && unfold(event.detail + 2000));
   return box;
 }
 
-// Marks the first place where a text stands inside an element, unfolding what hides it. Comes back with the mark, or null.
-export function highlight(box, whole, sought) {
+// Marks the first occurrence of a text inside an element, and unfolds what hides it. Returns the mark, or null.
+export function markText(box, whole, sought) {
   const written = visible(sought);
   const at = sought ? whole.indexOf(sought) : -1;
   if (at >= 0)
@@ -51,7 +51,7 @@ export function highlight(box, whole, sought) {
     if (place < 0) continue;
     const found = node.splitText(place);
     found.splitText(written.length);
-    const mark = el("mark", { class: "pointed" });
+    const mark = el("mark", { class: "highlight" });
     found.replaceWith(mark);
     mark.append(found);
     return mark;
@@ -59,8 +59,8 @@ export function highlight(box, whole, sought) {
   return null;
 }
 
-export function unmark(box) {
-  for (const mark of box.querySelectorAll("mark.pointed")) {
+export function clearMarks(box) {
+  for (const mark of box.querySelectorAll("mark.highlight")) {
     const parent = mark.parentNode;
     mark.replaceWith(...mark.childNodes);
     parent.normalize();

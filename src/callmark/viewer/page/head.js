@@ -1,40 +1,40 @@
-// What stands at the top: which run, against which, and how many cases. In: the runs and the state; out: elements that call `change(patch)`.
+// The header: the run, its baseline, and the number of cases. In: the runs and the state; out: elements that call `change(patch)`.
 
 import { el } from "./dom.js";
-import { progress } from "./runs.js";
+import { runProgress } from "./runs.js";
 import { readState } from "./state.js";
 import { counted, prose, visible } from "./text.js";
 
-// Another run is looked at without the filters of the last one, but against the same baseline.
-export function whichRuns({ labels, list, bases, state, change }) {
-  const named = (runs) => runs.map(({ name }) => [name, labels.get(name)]);
+// Another run opens without the filters of the last one, but against the same baseline.
+export function runPicker({ labels, list, bases, state, change }) {
+  const options = (runs) => runs.map(({ name }) => [name, labels.get(name)]);
   const open = (name) => change({ ...readState(""), run: name, base: state.base === name ? "" : state.base });
-  const against = (base) => change({ base, also: base ? state.also.filter((name) => name !== base) : [], change: "" });
+  const chooseBase = (base) => change({ base, also: base ? state.also.filter((name) => name !== base) : [], change: "" });
   return [
-    list.length > 1 ? picker("Run", "pick run", named(list), state.run, open) : prose(labels.get(state.run) ?? state.run, "strong"),
+    list.length > 1 ? picker("Run", "pick run", options(list), state.run, open) : prose(labels.get(state.run) ?? state.run, "strong"),
     bases.length
-      ? [el("span", { class: "vs" }, "vs"), picker("Baseline", "pick base", [["", "nothing"], ...named(bases)], state.base, against)]
+      ? [el("span", { class: "vs" }, "vs"), picker("Baseline", "pick base", [["", "nothing"], ...options(bases)], state.base, chooseBase)]
       : null,
     state.also.length ? el("span", { class: "vs" }, `and ${counted(state.also.length, "more run")}`) : null,
   ];
 }
 
-function picker(label, key, options, chosen, choose) {
+function picker(label, key, entries, chosen, choose) {
   const select = el(
     "select",
     { "aria-label": label, "data-key": key, onchange: (event) => choose(event.target.value) },
-    options.map(([value, name]) => el("option", { value }, visible(name))),
+    entries.map(([value, name]) => el("option", { value }, visible(name))),
   );
   select.value = chosen;
   return select;
 }
 
-export function countsOf(run) {
-  const apart = run.conversations && run.conversations !== run.cases;
+export function runCounts(run) {
+  const showConversations = run.conversations && run.conversations !== run.cases;
   const parts = [
     counted(run.cases, "case"),
-    apart ? counted(run.conversations, "conversation") : "",
+    showConversations ? counted(run.conversations, "conversation") : "",
     run.errors ? counted(run.errors, "error") : "",
   ];
-  return [el("span", {}, parts.filter(Boolean).join(" · ")), run.status === "running" ? progress(run) : null];
+  return [el("span", {}, parts.filter(Boolean).join(" · ")), run.status === "running" ? runProgress(run) : null];
 }

@@ -1,63 +1,63 @@
-// The page as a whole. In: the address; out: what it says, drawn. Every choice goes into the address, and drawing follows from it.
+// The whole page. In: the address; out: the page drawn. Every choice goes into the address, and the page is drawn from it.
 
-import { press } from "./charts.js";
+import { showPressed } from "./charts.js";
 import { redraw, el } from "./dom.js";
-import { chips, filterBar } from "./filters.js";
-import { countsOf, whichRuns } from "./head.js";
-import { find } from "./opened.js";
+import { filterBar, filterChips } from "./filters.js";
+import { runCounts, runPicker } from "./head.js";
+import { findRow } from "./case_view.js";
 import { overview } from "./overview.js";
-import { CasePane } from "./pane.js";
+import { CasePane } from "./case_pane.js";
 import { empty } from "./panels.js";
-import { labelsOf, runList, when } from "./runs.js";
+import { formatTime, runLabels, runList } from "./runs.js";
 import { openSource } from "./source.js";
-import { cleared, compared, FILTERS, readState, writeState } from "./state.js";
+import { FILTERS, comparedRuns, readState, withoutFilters, writeState } from "./state.js";
 import { Store } from "./store.js";
 import { CaseTable } from "./table.js";
-import { theme } from "./theme.js";
+import { applyTheme } from "./theme.js";
 import { counted, sentence, visible } from "./text.js";
 
-const at = (id) => document.getElementById(id);
+const byId = (id) => document.getElementById(id);
 const source = openSource();
-const store = new Store(source, () => soon());
+const store = new Store(source, () => scheduleDraw());
 const table = new CaseTable({
   open: (row, byKey) => openRow(row, byKey),
   sort: (key) => change({ sort: state.sort === key ? `-${key}` : state.sort === `-${key}` ? "" : key }),
 });
-const pane = new CasePane(at("case"), {
+const pane = new CasePane(byId("case"), {
   read: source.case,
-  moved: (step) => table.move(step),
+  move: (step) => table.move(step),
   close: () => closeCase(),
   change: (...to) => change(...to),
-  opened: () => table.reveal(),
-  tell: (problem) => store.tell(problem),
+  onOpen: () => table.reveal(),
+  report: (problem) => store.report(problem),
 });
-const picked = new Set();
+const selected = new Set(); // runs to compare
 let state = readState(location.hash);
 let rows = new Uint32Array(0);
-let drawn = {}; // what was drawn last, by part, so that only what changed is drawn again
-let scrolled = 0;
-let waiting = false;
+let drawnInputs = {}; // what each part was drawn from last, so that only what changed is drawn again
+let scrollBefore = 0; // the scroll position before a case was opened
+let drawScheduled = false;
 
-function soon() {
-  if (waiting) return;
-  waiting = true;
+function scheduleDraw() {
+  if (drawScheduled) return;
+  drawScheduled = true;
   requestAnimationFrame(() => {
-    waiting = false;
+    drawScheduled = false;
     draw();
   });
 }
 
-// Changes what is shown. Typing and moving replace the address, everything else can be gone back from.
+// Changes the state. Typing and moving replace the address, everything else adds to the history.
 function change(patch, replace = false) {
   state = { ...state, ...patch };
   history[replace ? "replaceState" : "pushState"](null, "", writeState(state));
   draw();
 }
 
-// A filter from a chart: chosen a second time it comes off.
+// Sets the filter of a chart's mark, or removes it where it is set.
 function toggle(patch) {
   const set = Object.entries(patch).every(([key, value]) => state[key] === value);
-  chosen(
+  changeRunOrFilter(
     set
       ? Object.fromEntries(
           Object.keys(patch)
@@ -69,27 +69,31 @@ function toggle(patch) {
 }
 
 function draw() {
-  store.watched = !state.run;
-  const labels = labelsOf(store.list ?? []);
+  store.listShown = !state.run;
+  const labels = runLabels(store.list ?? []);
   drawNotices();
   for (const [id, shown] of [
-    ["list", !state.run],
+    ["run-list", !state.run],
     ["overview", state.run && !state.case],
-    ["work", state.run],
+    ["cases", state.run],
     ["skip", state.run],
     ["title", state.run],
   ])
-    at(id).hidden = !shown;
+    byId(id).hidden = !shown;
   document.body.classList.toggle("case-open", Boolean(state.run && state.case));
   if (!state.run) {
     document.title = "Runs · callmark";
-    redraw(at("which"));
-    redraw(at("counts"));
-    drawn = {};
+    redraw(byId("run-picker"));
+    redraw(byId("counts"));
+    drawnInputs = {};
     if (store.list)
       redraw(
-        at("list"),
-        runList(store.list, labels, picked, { open: (name) => change({ ...readState(""), run: name }), compare: comparePicked, pick }),
+        byId("run-list"),
+        runList(store.list, labels, selected, {
+          open: (name) => change({ ...readState(""), run: name }),
+          compare: compareSelected,
+          select: toggleSelected,
+        }),
       );
     return;
   }
@@ -97,172 +101,176 @@ function draw() {
 }
 
 function drawRun(labels) {
-  const one = store.run(state.run);
+  const entry = store.run(state.run);
   const base = state.base && state.base !== state.run ? store.run(state.base) : null;
-  const names = compared(state);
-  const others = names.length > 1 ? names.map((name) => store.run(name)) : [];
-  const comparison = base?.run && one.run && others.every(({ run }) => run) ? store.compare(names) : null;
-  if (one.run && !labels.has(state.run)) labels.set(state.run, one.run.model || one.run.label);
-  drawHead(one, labels);
-  if (!one.run) {
-    // What another run left on the page would be taken for this one's.
-    for (const id of ["overview", "work"]) at(id).hidden = true;
+  const names = comparedRuns(state);
+  const entries = names.length > 1 ? names.map((name) => store.run(name)) : [];
+  const comparison = base?.run && entry.run && entries.every(({ run }) => run) ? store.compare(names) : null;
+  if (entry.run && !labels.has(state.run)) labels.set(state.run, entry.run.model || entry.run.label);
+  drawHead(entry, labels);
+  if (!entry.run) {
+    // The numbers of another run would be taken for this one's.
+    for (const id of ["overview", "cases"]) byId(id).hidden = true;
     return;
   }
   document.title = `${state.case ? `${visible(state.case)} · ` : ""}${visible(labels.get(state.run))} · callmark`;
-  at("title").textContent = visible(labels.get(state.run));
-  const { cases } = one;
-  if (cases && one.whole) relate(cases, base?.whole ? base.cases : null);
-  const there = comparison?.problem ? null : comparison;
-  once("overview", [one.run, one.whole, cases?.count, there, there && JSON.stringify([...labels])], () => {
-    redraw(at("overview"), overview({ run: one.run, cases: one.whole ? cases : null, comparison: there, labels, toggle }));
+  byId("title").textContent = visible(labels.get(state.run));
+  const { cases } = entry;
+  if (cases && entry.complete) compareCases(cases, base?.complete ? base.cases : null);
+  const valid = comparison?.problem ? null : comparison;
+  drawIfChanged("overview", [entry.run, entry.complete, cases?.count, valid, valid && JSON.stringify([...labels])], () => {
+    redraw(byId("overview"), overview({ run: entry.run, cases: entry.complete ? cases : null, comparison: valid, labels, toggle }));
   });
-  press(at("overview"), state);
-  const known = cases?.run ?? one.run;
-  once("bar", [known.names.tools.length, known.names.types.length, known.name, names.join("\n")], () => {
+  showPressed(byId("overview"), state);
+  const run = cases?.run ?? entry.run;
+  drawIfChanged("filters", [run.names.tools.length, run.names.scenario_types.length, run.name, names.join("\n")], () => {
     redraw(
-      at("filters"),
-      filterBar({ run: known, runs: others.map(({ name }) => ({ name, label: labels.get(name) ?? name })), state, change: chosen }),
+      byId("filters"),
+      filterBar({ run, runs: entries.map(({ name }) => ({ name, label: labels.get(name) ?? name })), state, change: changeRunOrFilter }),
     );
   });
-  at("filters").firstChild.update(state);
+  byId("filters").firstChild.update(state);
   redraw(
-    at("chips"),
-    chips(state, change, () => change(cleared())),
+    byId("chips"),
+    filterChips(state, change, () => change(withoutFilters())),
   );
   if (!cases) return;
-  pane.show({ state, cases, others, labels, whole: one.whole }); // before the rows: what it asks for comes while they are drawn
-  drawRows(cases, one, Boolean(base));
+  pane.show({ state, cases, runs: entries, labels, complete: entry.complete }); // first: its request runs while the rows are drawn
+  drawRows(cases, entry, Boolean(base));
 }
 
-// Another run in a filter only changes whose answers are shown, the comparison stays.
-function chosen(patch, replace) {
+// Another run in a filter only changes which of the compared runs is shown, the comparison stays.
+function changeRunOrFilter(patch, replace) {
   if (patch.run && patch.run !== state.run)
-    change({ change: "", ...patch, also: compared(state).filter((name) => name !== state.base && name !== patch.run) });
+    change({ change: "", ...patch, also: comparedRuns(state).filter((name) => name !== state.base && name !== patch.run) });
   else change(patch, replace);
 }
 
-function once(part, key, make) {
-  if (drawn[part] && drawn[part].length === key.length && drawn[part].every((value, place) => value === key[place])) return false;
-  drawn[part] = key;
-  make();
+// Draws a part if its inputs differ from the last time; returns whether they do.
+function drawIfChanged(part, inputs, drawPart) {
+  const last = drawnInputs[part];
+  if (last && last.length === inputs.length && last.every((value, index) => value === inputs[index])) return false;
+  drawnInputs[part] = inputs;
+  drawPart();
   return true;
 }
 
-function relate(cases, base) {
-  once("change", [cases, cases.count, base, base?.count], () => cases.against(base));
+function compareCases(cases, base) {
+  drawIfChanged("changes", [cases, cases.count, base, base?.count], () => cases.compareWith(base));
 }
 
-function drawRows(cases, one, isCompared) {
+function drawRows(cases, entry, isCompared) {
   const filters = [...FILTERS, "q", "sort"].map((key) => state[key]);
-  const fresh = once("filters", [cases.run.name, ...filters], () => {});
-  once("rows", [cases, cases.count, drawn.change, ...filters], () => {
+  const fresh = drawIfChanged("selection", [cases.run.name, ...filters], () => {});
+  drawIfChanged("rows", [cases, cases.count, drawnInputs.changes, ...filters], () => {
     rows = cases.select(state);
   });
-  at("kept").textContent =
+  byId("row-count").textContent =
     rows.length === cases.count ? counted(cases.count, "case") : `${rows.length.toLocaleString("en")} of ${counted(cases.count, "case")}`;
-  if (!one.whole && cases.count < cases.total) at("kept").append(` · ${cases.total.toLocaleString("en")} on their way`);
-  at("no-rows").hidden = rows.length > 0;
-  at("table").hidden = rows.length === 0;
-  if (!rows.length) redraw(at("no-rows"), noRows(cases, one));
-  if (!at("table").firstChild) at("table").append(table.box);
+  if (!entry.complete && cases.count < cases.total) byId("row-count").append(` · ${cases.total.toLocaleString("en")} on their way`);
+  byId("no-rows").hidden = rows.length > 0;
+  byId("table").hidden = rows.length === 0;
+  if (!rows.length) redraw(byId("no-rows"), noRows(cases, entry));
+  if (!byId("table").firstChild) byId("table").append(table.box);
   table.show(cases, rows, {
-    opened: state.case ? find(cases, state.case, state.trial || 0) : -1,
+    opened: state.case ? findRow(cases, state.case, state.trial || 0) : -1,
     sort: state.sort,
     compared: isCompared,
-    trials: one.run.trials > 1,
-    timed: (one.run.usage?.median_seconds ?? 0) >= 0.001,
+    trials: entry.run.trials > 1,
+    timed: (entry.run.usage?.median_seconds ?? 0) >= 0.001,
     fresh,
-    beside: Boolean(state.case),
+    narrow: Boolean(state.case),
   });
 }
 
-function noRows(cases, one) {
+function noRows(cases, entry) {
   if (cases.count)
     return el(
       "div",
       {},
       empty("No case fits.", "Take a filter off, or all of them."),
-      el("button", { type: "button", class: "main-button", "data-key": "clear", onclick: () => change(cleared()) }, "Clear the filters"),
+      el("button", { type: "button", class: "main-button", "data-key": "clear", onclick: () => change(withoutFilters()) }, "Clear the filters"),
     );
-  if (!one.whole) return empty("ReadContext the cases…", "");
-  return one.run.status === "running"
+  if (!entry.complete) return empty("Reading the cases…", "");
+  return entry.run.status === "running"
     ? empty("No answer yet.", "They show up here as they come.")
     : empty("This run has no cases.", "Was its dataset empty? `callmark lint` tells.");
 }
 
-function drawHead(one, labels) {
+function drawHead(entry, labels) {
   const list = store.list ?? [];
-  const { run } = one;
+  const { run } = entry;
   const bases = list.filter(
-    ({ name, what }) => name !== state.run && (!run || what === run.what) && (source.live || name === source.comparison?.runs[0]),
+    ({ name, case_kind: caseKind }) => name !== state.run && (!run || caseKind === run.case_kind) && (source.live || name === source.comparison?.runs[0]),
   );
   const key = [state.run, state.base, state.also.join("\n"), Boolean(run), JSON.stringify([...labels])];
-  once("which", key, () => redraw(at("which"), whichRuns({ labels, list, bases, state, change })));
+  drawIfChanged("run-picker", key, () => redraw(byId("run-picker"), runPicker({ labels, list, bases, state, change })));
   if (!run) return;
-  once("counts", [run.cases, run.errors, run.status, run.answers], () => redraw(at("counts"), countsOf(run)));
-  at("foot").textContent = [when(run.made), run.dataset && visible(run.dataset)].filter(Boolean).join(" · ");
+  drawIfChanged("counts", [run.cases, run.errors, run.status, run.predictions], () => redraw(byId("counts"), runCounts(run)));
+  byId("foot").textContent = [formatTime(run.created), run.dataset && visible(run.dataset)].filter(Boolean).join(" · ");
 }
 
 function drawNotices() {
-  const looked = state.run ? compared(state).map((name) => store.run(name)) : [];
-  const unlike = source.problem || (looked.length > 1 && store.comparisons.get(JSON.stringify(compared(state)))?.problem);
-  const each = looked.flatMap(({ error, run }) => [error, run?.problem]);
-  const said = [...new Set([store.problem, ...each, unlike && `These runs are not compared: ${unlike}`])].filter(Boolean);
-  const left =
+  const entries = state.run ? comparedRuns(state).map((name) => store.run(name)) : [];
+  const notCompared = source.problem || (entries.length > 1 && store.comparisons.get(JSON.stringify(comparedRuns(state)))?.problem);
+  const runProblems = entries.flatMap(({ error, run }) => [error, run?.problem]);
+  const problems = [
+    ...new Set([store.problem, ...runProblems, notCompared && `These runs are not compared: ${notCompared}`]),
+  ].filter(Boolean);
+  const leftOut =
     source.leftOut && state.run && !state.case
-      ? `The report holds ${(source.leftOut.of - source.leftOut.conversations).toLocaleString("en")} of ${counted(source.leftOut.of, "conversation")}, the worst cases first; \`callmark view\` shows all of them.`
+      ? `The report holds ${(source.leftOut.all_conversations - source.leftOut.conversations).toLocaleString("en")} of ${counted(source.leftOut.all_conversations, "conversation")}, the worst cases first; \`callmark view\` shows all of them.`
       : "";
-  once("notices", [...said, left], () =>
+  drawIfChanged("notices", [...problems, leftOut], () =>
     redraw(
-      at("notices"),
-      said.map((one) => el("p", { class: "notice bad", dir: "auto" }, sentence(one))),
-      left && !said.length ? el("p", { class: "notice" }, sentence(left)) : null,
+      byId("notices"),
+      problems.map((problem) => el("p", { class: "notice bad", dir: "auto" }, sentence(problem))),
+      leftOut && !problems.length ? el("p", { class: "notice" }, sentence(leftOut)) : null,
     ),
   );
 }
 
-function pick(name) {
-  if (!picked.delete(name)) picked.add(name);
+function toggleSelected(name) {
+  if (!selected.delete(name)) selected.add(name);
   draw();
 }
 
-// The oldest of what was picked is the baseline, the newest what is looked at; a report has its baseline already.
-function comparePicked() {
+// Of the selected runs the oldest is the baseline, and the newest is shown; a report has its baseline already.
+function compareSelected() {
   const base = source.comparison?.runs[0];
-  const chosenNames = store.list.map(({ name }) => name).filter((name) => picked.has(name) && name !== base);
-  const names = base ? [base, ...chosenNames] : chosenNames.reverse();
+  const others = store.list.map(({ name }) => name).filter((name) => selected.has(name) && name !== base);
+  const names = base ? [base, ...others] : others.reverse();
   change({ ...readState(""), base: names[0], run: names[names.length - 1], also: names.slice(1, -1) });
 }
 
 function openRow(row, byKey) {
   const { cases } = store.run(state.run);
-  if (!state.case) scrolled = scrollY;
-  const already = Boolean(state.case);
-  pane.focusNext = byKey && !already;
-  change({ case: cases.id[row], trial: cases.trial[row] ? String(cases.trial[row]) : "", whose: "" }, already);
-  if (!already) {
+  if (!state.case) scrollBefore = scrollY;
+  const wasOpen = Boolean(state.case);
+  pane.focusNext = byKey && !wasOpen;
+  change({ case: cases.id[row], trial: cases.trial[row] ? String(cases.trial[row]) : "", transcript: "" }, wasOpen);
+  if (!wasOpen) {
     scrollTo(0, 0);
     table.reveal();
   }
 }
 
 function closeCase() {
-  change({ case: "", trial: "", whose: "" });
-  scrollTo(0, scrolled);
+  change({ case: "", trial: "", transcript: "" });
+  scrollTo(0, scrollBefore);
   table.reveal();
   table.focus();
 }
 
-function pressed(event) {
+function handleKey(event) {
   const typing = event.target.closest?.("input, select, textarea");
-  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || at("help").open) return;
-  if (event.key === "Escape" && event.target.id === "search") at("search").blur();
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || byId("help").open) return;
+  if (event.key === "Escape" && event.target.id === "search") byId("search").blur();
   else if (event.key === "Escape" && state.case) closeCase();
   else if (typing) return;
-  else if (event.key === "?") at("help").showModal();
+  else if (event.key === "?") byId("help").showModal();
   else if (!state.run) return;
-  else if (event.key === "/") at("search")?.focus();
+  else if (event.key === "/") byId("search")?.focus();
   else if (event.key === "j" || event.key === "k") table.move(event.key === "j" ? 1 : -1);
   else if (event.key === "Enter" && event.target === document.body) table.open(table.current, true);
   else return;
@@ -270,23 +278,23 @@ function pressed(event) {
 }
 
 function start() {
-  theme(at("theme"));
-  addEventListener("keydown", pressed);
-  for (const moved of ["popstate", "hashchange"]) {
-    addEventListener(moved, () => {
+  applyTheme(byId("theme"));
+  addEventListener("keydown", handleKey);
+  for (const name of ["popstate", "hashchange"]) {
+    addEventListener(name, () => {
       state = readState(location.hash);
       draw();
     });
   }
-  at("help-button").onclick = () => at("help").showModal();
-  at("skip").onclick = () => table.focus();
-  at("brand").onclick = (event) => {
+  byId("help-button").onclick = () => byId("help").showModal();
+  byId("skip").onclick = () => table.focus();
+  byId("brand").onclick = (event) => {
     event.preventDefault();
     change(readState(""));
   };
   draw();
   store.readList().then(() => {
-    // A report opens with its answer: its run, or its comparison.
+    // A report opens with its run, or its comparison.
     const runs = store.list ?? [];
     if (source.live || state.run || location.hash.length > 1 || !runs.length) return;
     const names = source.comparison?.runs ?? [runs[0].name];

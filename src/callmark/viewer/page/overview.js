@@ -1,50 +1,50 @@
-// The answer first: tiles of numbers, what changed, and the charts. In: the run, its cases once all are there (null before) and the comparison;
-// out: sections to show. `toggle({tool: name})` filters the table, a second time takes the filter off.
+// The overview of a run: tiles of metrics, the comparison, and the charts. In: the run, its cases once all are loaded (null before) and the
+// comparison; out: sections. `toggle({tool: name})` filters the table, a second time removes the filter.
 
-import { forest, parts, sparkline } from "./charts.js";
+import { forestPlot, sparkline, stackedParts } from "./charts.js";
 import { el } from "./dom.js";
-import { MOST_BARS, chartPanels, empty, panel } from "./panels.js";
-import { numbersOf } from "./tallies.js";
-import { chance, counted, interval, number, prose, signed, visible, words } from "./text.js";
+import { MAX_BARS, chartPanels, empty, panel } from "./panels.js";
+import { chartData } from "./chart_data.js";
+import { counted, interval, number, pValue, prose, signed, visible, words } from "./text.js";
 
-const MOST_TILES = 8;
-const madeParts = new Map(); // the larger parts, by name: what they were made of, and what was made
+const MAX_TILES = 8;
+const drawnSections = new Map(); // the larger sections, by name: what they were drawn from, and the elements
 
 export function overview({ run, cases, comparison, labels, toggle }) {
-  const numbers = cases && cases.count > 0 ? numbersOf(cases) : null;
-  const known = numbers?.known;
-  const scored = known ? cases.count - known.bands[5] : 0;
+  const data = cases && cases.count > 0 ? chartData(cases) : null;
+  const counts = data?.counts;
+  const scored = counts ? cases.count - counts.bands[5] : 0;
   return [
-    el("section", { class: "tiles", "aria-label": "Metrics" }, tiles(run, numbers, comparison)),
-    comparison ? kept("comparison", [comparison, JSON.stringify([...labels])], () => compare(comparison, labels, toggle)) : null,
-    known && scored === 0
+    el("section", { class: "tiles", "aria-label": "Metrics" }, tiles(run, data, comparison)),
+    comparison ? memoized("comparison", [comparison, JSON.stringify([...labels])], () => comparisonPanel(comparison, labels, toggle)) : null,
+    counts && scored === 0
       ? panel(
           "nothing could be scored",
           "wide",
           empty("Every answer was an error.", "What the errors say stands below; a run that is resumed asks again for what is missing."),
         )
       : null,
-    ...(known && scored > 0
-      ? kept("charts", [numbers, comparison, run.name, run.headline, run.trials], () => chartPanels(run, numbers, comparison, toggle))
+    ...(counts && scored > 0
+      ? memoized("charts", [data, comparison, run.name, run.headline, run.trials], () => chartPanels(run, data, comparison, toggle))
       : []),
-    el("div", { class: "panels" }, passes(run), readings(run), errors(run), noted(run)),
+    el("div", { class: "panels" }, trialPanel(run), interpretationPanel(run), errorPanel(run), evaluatorErrorPanel(run), factPanel(run)),
   ].filter(Boolean);
 }
 
-// A part as it was made, as long as it would be made of the same.
-function kept(name, of, make) {
-  const last = madeParts.get(name);
-  if (last?.of.every((value, at) => value === of[at])) return last.made;
-  const made = make();
-  madeParts.set(name, { of, made });
-  return made;
+// A section as it was drawn last, as long as its inputs are the same.
+function memoized(name, inputs, draw) {
+  const last = drawnSections.get(name);
+  if (last?.inputs.every((value, at) => value === inputs[at])) return last.elements;
+  const elements = draw();
+  drawnSections.set(name, { inputs, elements });
+  return elements;
 }
 
-function tiles(run, numbers, comparison) {
+function tiles(run, data, comparison) {
   const headlineFirst = [...run.metrics].sort((a, b) => (b.name === run.headline) - (a.name === run.headline));
-  const made = headlineFirst.map((metric) => {
-    const change = comparison?.metrics.find(({ name }) => name === metric.name)?.of.find((one) => one.run === run.name);
-    const shape = numbers?.spreads.get(metric.name) ?? (metric.name === run.headline ? numbers?.spreads.get("") : null);
+  const all = headlineFirst.map((metric) => {
+    const change = comparison?.metrics.find(({ name }) => name === metric.name)?.changes.find((each) => each.run === run.name);
+    const shape = data?.histograms.get(metric.name) ?? (metric.name === run.headline ? data?.histograms.get("") : null);
     return el(
       "div",
       { class: metric.name === run.headline ? "tile first" : "tile", title: metric.name },
@@ -52,14 +52,14 @@ function tiles(run, numbers, comparison) {
       el("span", { class: "tile-number" }, number(metric.mean, 3)),
       el(
         "span",
-        { class: "tile-beside" },
+        { class: "tile-caption" },
         el("span", { class: "tile-interval" }, interval(metric.low, metric.high)),
         change
           ? el(
               "span",
               {
                 class: change.within_noise ? "tile-change noise" : "tile-change",
-                title: change.within_noise ? "within noise" : chance(change.p),
+                title: change.within_noise ? "within noise" : pValue(change.p),
               },
               signed(change.difference),
               change.within_noise ? el("small", {}, " within noise") : null,
@@ -69,7 +69,7 @@ function tiles(run, numbers, comparison) {
       shape ? sparkline(shape) : null,
     );
   });
-  if (!made.length)
+  if (!all.length)
     return empty(
       "No number yet.",
       run.status === "running"
@@ -78,33 +78,33 @@ function tiles(run, numbers, comparison) {
           ? "They are being worked out."
           : "Nothing of this run was scored.",
     );
-  if (made.length <= MOST_TILES + 1) return made;
+  if (all.length <= MAX_TILES + 1) return all;
   return [
-    made.slice(0, MOST_TILES),
+    all.slice(0, MAX_TILES),
     el(
       "details",
       { class: "more-tiles" },
-      el("summary", {}, `${made.length - MOST_TILES} more`),
-      el("div", { class: "tiles" }, made.slice(MOST_TILES)),
+      el("summary", {}, `${all.length - MAX_TILES} more`),
+      el("div", { class: "tiles" }, all.slice(MAX_TILES)),
     ),
   ];
 }
 
-function compare(comparison, labels, toggle) {
+function comparisonPanel(comparison, labels, toggle) {
   const [base, ...others] = comparison.runs;
   const metrics = comparison.metrics.map((metric) => ({
     label: metric.label,
-    of: metric.of.map((one) => ({ ...one, label: labels.get(one.run) ?? one.run, chance: chance(one.p) })),
+    changes: metric.changes.map((change) => ({ ...change, label: labels.get(change.run) ?? change.run, pValue: pValue(change.p) })),
   }));
   const outcomes = others.map((name) => {
     const entries = [
-      { patch: { run: name, change: "both right" }, label: "both right", n: comparison.both_right[name] ?? 0, tone: "calm", sign: "✓✓" },
+      { patch: { run: name, change: "both right" }, label: "both right", n: comparison.both_correct[name] ?? 0, tone: "calm", sign: "✓✓" },
       { patch: { run: name, change: "fixed" }, label: "fixed", n: comparison.fixed[name] ?? 0, tone: "right", sign: "✗→✓" },
       { patch: { run: name, change: "broken" }, label: "broken", n: comparison.broken[name] ?? 0, tone: "wrong", sign: "✓→✗" },
       { patch: { run: name, change: "both wrong" }, label: "both wrong", n: comparison.both_wrong[name] ?? 0, tone: "calm", sign: "✗✗" },
     ];
     const against = `${visible(labels.get(name) ?? name)} against ${visible(labels.get(base) ?? base)}`;
-    return el("div", { class: "outcome" }, el("h3", {}, against), parts(entries, { toggle, label: against }));
+    return el("div", { class: "outcome" }, el("h3", {}, against), stackedParts(entries, { toggle, label: against }));
   });
   return el(
     "div",
@@ -117,29 +117,29 @@ function compare(comparison, labels, toggle) {
         { class: "hint" },
         `${counted(comparison.cases, "common case")} from ${counted(comparison.conversations, "conversation")}. The line is the 95 % interval of the difference, the tick the difference itself.`,
       ),
-      (comparison.warnings ?? []).map((one) => prose(one, "p", { class: "notice" })),
-      forest(metrics, others.length > 1),
+      (comparison.warnings ?? []).map((warning) => prose(warning, "p", { class: "notice" })),
+      forestPlot(metrics, others.length > 1),
       outcomes,
-      comparison.needed ? el("p", { class: "hint" }, visible(comparison.needed)) : null,
+      comparison.cases_needed ? el("p", { class: "hint" }, visible(comparison.cases_needed)) : null,
     ),
   );
 }
 
-function readings(run) {
-  if (!run.readings?.length) return null;
+function interpretationPanel(run) {
+  if (!run.interpretations?.length) return null;
   return panel(
     "how to read it",
     "",
-    run.readings.map(({ subject, text, checks }) =>
+    run.interpretations.map(({ subject, text, checks }) =>
       el(
         "div",
-        { class: "reading" },
+        { class: "interpretation" },
         el("p", {}, el("b", {}, visible(subject)), " ", prose(text)),
         checks?.length
           ? el(
               "ul",
               {},
-              checks.map((one) => prose(one, "li")),
+              checks.map((check) => prose(check, "li")),
             )
           : null,
       ),
@@ -147,7 +147,7 @@ function readings(run) {
   );
 }
 
-function errors(run) {
+function errorPanel(run) {
   const texts = Object.entries(run.error_texts ?? {}).sort((a, b) => b[1] - a[1]);
   if (!texts.length) return null;
   return panel(
@@ -156,13 +156,32 @@ function errors(run) {
     el(
       "ul",
       { class: "plain" },
-      texts.slice(0, MOST_BARS).map(([text, n]) => el("li", {}, el("b", {}, `${n.toLocaleString("en")}×`), " ", prose(text.slice(0, 400)))),
+      texts.slice(0, MAX_BARS).map(([text, n]) => el("li", {}, el("b", {}, `${n.toLocaleString("en")}×`), " ", prose(text.slice(0, 400)))),
     ),
   );
 }
 
-function passes(run) {
-  if (!run.passes?.length || run.trials < 2) return null;
+// Evaluators that failed on some cases: how often, and the first example.
+function evaluatorErrorPanel(run) {
+  const failed = Object.entries(run.evaluator_errors ?? {});
+  if (!failed.length) return null;
+  return panel(
+    "evaluator errors, left out of their means",
+    "",
+    el(
+      "ul",
+      { class: "plain" },
+      failed
+        .slice(0, MAX_BARS)
+        .map(([evaluator, { count, case: id, error }]) =>
+          el("li", {}, el("b", {}, `${count.toLocaleString("en")}×`), " ", prose(`${evaluator}, first at ${id}: ${error}`.slice(0, 400))),
+        ),
+    ),
+  );
+}
+
+function trialPanel(run) {
+  if (!run.pass_at_k?.length || run.trials < 2) return null;
   return panel(
     `over ${run.trials} trials`,
     "small",
@@ -181,7 +200,7 @@ function passes(run) {
       el(
         "tbody",
         {},
-        run.passes.map(({ k, any, every }) =>
+        run.pass_at_k.map(({ k, any, every }) =>
           el("tr", {}, el("th", { scope: "row" }, String(k)), el("td", {}, number(any, 3)), el("td", {}, number(every, 3))),
         ),
       ),
@@ -189,17 +208,18 @@ function passes(run) {
   );
 }
 
-const USED = { input_tokens: "tokens in", output_tokens: "tokens out", cost: "cost", retries: "asked again" };
+const USAGE_LABELS = { input_tokens: "tokens in", output_tokens: "tokens out", cost: "cost", retries: "asked again" };
 
-function noted(run) {
+// Notes, turns and usage: numbers that are not scores.
+function factPanel(run) {
   const kinds = Object.entries(run.notes ?? {})
     .sort((a, b) => b[1] - a[1])
     .map(([kind, n]) => [words(kind), n]);
-  const used = Object.entries(USED)
+  const usage = Object.entries(USAGE_LABELS)
     .filter(([key]) => run.usage?.[key])
     .map(([key, name]) => [name, run.usage[key]]);
   const turns = run.turns ? [["turns of the user, on average", run.turns]] : [];
-  const facts = [...kinds, ...turns, ...used];
+  const facts = [...kinds, ...turns, ...usage];
   if (!facts.length) return null;
   return panel(
     "also noted",

@@ -1,19 +1,19 @@
-// The list of runs. In: what the source lists; out: a table to open one from, or to pick several to compare. No runs: what to do next.
+// The list of runs. In: the runs of the source; out: a table to open one from, or to select several to compare. Without runs: what to do next.
 
-import { range } from "./charts.js";
+import { rangeBar } from "./charts.js";
 import { el } from "./dom.js";
 import { empty } from "./panels.js";
 import { counted, interval, number, prose, visible } from "./text.js";
 
-// What each run is called: by the model that was asked, else by its own name; of those of one name the folder tells which is which.
-export function labelsOf(runs) {
-  const called = runs.map(({ name, model, label }) => [name, model || label]);
-  const often = new Map();
-  for (const [, label] of called) often.set(label, (often.get(label) ?? 0) + 1);
-  return new Map(called.map(([name, label]) => [name, often.get(label) > 1 && label !== name ? `${label} · ${name}` : label]));
+// The label of each run: its model, else its own name, with the folder where labels repeat.
+export function runLabels(runs) {
+  const labels = runs.map(({ name, model, label }) => [name, model || label]);
+  const counts = new Map();
+  for (const [, label] of labels) counts.set(label, (counts.get(label) ?? 0) + 1);
+  return new Map(labels.map(([name, label]) => [name, counts.get(label) > 1 && label !== name ? `${label} · ${name}` : label]));
 }
 
-export function runList(runs, labels, picked, { open, compare, pick }) {
+export function runList(runs, labels, selected, { open, compare, select }) {
   if (!runs.length) {
     return [
       el("h1", {}, "Runs"),
@@ -29,8 +29,8 @@ export function runList(runs, labels, picked, { open, compare, pick }) {
   }
   const button = el(
     "button",
-    { type: "button", class: "main-button", "data-key": "compare", disabled: picked.size < 2, onclick: compare },
-    picked.size < 2 ? "Pick two to compare" : `Compare ${picked.size} runs`,
+    { type: "button", class: "main-button", "data-key": "compare", disabled: selected.size < 2, onclick: compare },
+    selected.size < 2 ? "Pick two to compare" : `Compare ${selected.size} runs`,
   );
   const rows = runs.map((run) =>
     el(
@@ -38,14 +38,14 @@ export function runList(runs, labels, picked, { open, compare, pick }) {
       { class: run.status === "running" ? "running" : "" },
       el(
         "td",
-        { class: "pick" },
+        { class: "select-run" },
         runs.length > 1
           ? el("input", {
               type: "checkbox",
-              checked: picked.has(run.name),
-              "data-key": `pick ${run.name}`,
+              checked: selected.has(run.name),
+              "data-key": `select ${run.name}`,
               "aria-label": `Compare ${visible(labels.get(run.name))}`,
-              onchange: () => pick(run.name),
+              onchange: () => select(run.name),
             })
           : null,
       ),
@@ -61,9 +61,9 @@ export function runList(runs, labels, picked, { open, compare, pick }) {
           "small",
           {},
           (run.model || run.label) === run.name ? null : [prose(run.name), " · "],
-          when(run.made),
+          formatTime(run.created),
           " · ",
-          visible(run.what),
+          visible(run.case_kind),
           run.dataset ? [" · ", prose(run.dataset)] : null,
         ),
       ),
@@ -74,7 +74,7 @@ export function runList(runs, labels, picked, { open, compare, pick }) {
           ? [
               el("span", { class: "run-number" }, number(run.headline.mean, 3)),
               el("small", {}, visible(run.headline.name), " ", interval(run.headline.low, run.headline.high)),
-              range(run.headline.mean, run.headline.low, run.headline.high),
+              rangeBar(run.headline),
             ]
           : el("span", { class: "none" }, "no number yet"),
       ),
@@ -82,11 +82,11 @@ export function runList(runs, labels, picked, { open, compare, pick }) {
         "td",
         { class: "run-counts" },
         run.status === "running"
-          ? progress(run)
+          ? runProgress(run)
           : [
               el("span", {}, typeof run.scored === "number" ? `${run.scored.toLocaleString("en")} scored` : "", " "),
               el("small", {}, counted(run.cases ?? 0, "case")),
-              run.errors ? el("small", { class: "odd" }, `! ${counted(run.errors, "error")}`) : null,
+              run.errors ? el("small", { class: "problem-text" }, `! ${counted(run.errors, "error")}`) : null,
             ],
       ),
     ),
@@ -105,7 +105,7 @@ export function runList(runs, labels, picked, { open, compare, pick }) {
           el(
             "tr",
             {},
-            el("th", { scope: "col" }, el("span", { class: "unseen" }, "compare")),
+            el("th", { scope: "col" }, el("span", { class: "visually-hidden" }, "compare")),
             ["run", "headline", "cases"].map((name) => el("th", { scope: "col" }, name)),
           ),
         ),
@@ -115,8 +115,8 @@ export function runList(runs, labels, picked, { open, compare, pick }) {
   ];
 }
 
-export function progress(run) {
-  const [done, all] = [run.answers ?? 0, run.questions ?? 0];
+export function runProgress(run) {
+  const [done, all] = [run.predictions ?? 0, run.requests ?? 0];
   return el(
     "span",
     { class: "progress" },
@@ -125,8 +125,8 @@ export function progress(run) {
   );
 }
 
-// `2026-11-15 18:42`; whatever is no date stays as it is.
-export function when(made) {
-  const found = /^(\d{4}-\d\d-\d\d)T(\d\d)[:-](\d\d)/.exec(made ?? "");
-  return found ? `${found[1]} ${found[2]}:${found[3]}` : visible(made);
+// `2026-11-15 18:42`; a text that is not a time stays as it is.
+export function formatTime(time) {
+  const found = /^(\d{4}-\d\d-\d\d)T(\d\d)[:-](\d\d)/.exec(time ?? "");
+  return found ? `${found[1]} ${found[2]}:${found[3]}` : visible(time);
 }

@@ -1,25 +1,25 @@
-// Where everything comes from: the data inside a report, or the viewer's API. In: names of runs and cases; out: promises of
-// a list of runs, a run, its rows, a case (with `messages`, null where they were left out) and a comparison, as page_data.py writes them.
+// The source of all data: a report's own, or the viewer's API. In: names of runs and cases; out: promises of a list of runs, a run, its rows,
+// a case (with `messages`, null where they were left out) and a comparison, as page_data.py builds them.
 
-const FIRST = 500; // rows that are asked for at first, so that there is something to see
-const CHUNK = 10_000; // and then at once
+const FIRST_CHUNK = 500; // rows of the first request, so that something shows soon
+const CHUNK = 10_000; // rows of every other request
 
 export function openSource() {
   const inside = document.getElementById("callmark-data");
-  return inside ? reported(JSON.parse(inside.textContent)) : served();
+  return inside ? reportSource(JSON.parse(inside.textContent)) : viewerSource();
 }
 
-function reported(data) {
-  const named = (name) => data.runs.find((run) => run.name === name);
+function reportSource(data) {
+  const findRun = (name) => data.runs.find((run) => run.name === name);
   return {
     live: false,
     leftOut: data.left_out?.conversations || data.left_out?.cases ? data.left_out : null,
     comparison: data.comparison ?? null,
     problem: data.comparison_problem ?? "", // why the runs of the report are not compared
-    runs: async () => ({ runs: data.runs.map(listed), ready: true }),
+    runs: async () => ({ runs: data.runs.map(listEntry), ready: true }),
     run: async (name) =>
-      named(name) ?? refuse(`There is no run called ${name} in this report. Its runs are listed under “callmark”, at the top.`),
-    rows: async (name, from) => (from ? { ...data.rows[name], from, id: [] } : data.rows[name]),
+      findRun(name) ?? refuse(`There is no run called ${name} in this report. Its runs are listed under “callmark”, at the top.`),
+    rows: async (name, start) => (start ? { ...data.rows[name], start, id: [] } : data.rows[name]),
     compare: async () => data.comparison ?? refuse(data.comparison_problem || "These runs are not compared in this report."),
     case: async (name, id, trial) => {
       const found = data.cases[name]?.[`${id}#${trial}`];
@@ -28,23 +28,23 @@ function reported(data) {
   };
 }
 
-// A run as the list shows it: its headline's name as the number itself.
-function listed(run) {
+// A run as the list shows it: with the metric of its headline instead of the name.
+function listEntry(run) {
   return { ...run, headline: run.metrics.find((metric) => metric.name === run.headline) ?? null };
 }
 
-function served() {
+function viewerSource() {
   const token = takeToken();
-  const ask = async (path, query = []) => {
-    const answer = await fetch(`/api/${path}?${new URLSearchParams(query)}`, { headers: { "X-Callmark-Token": token }, cache: "no-store" });
-    if (answer.ok) return answer.json();
-    const said = await answer.json().catch(() => ({}));
+  const request = async (path, query = []) => {
+    const response = await fetch(`/api/${path}?${new URLSearchParams(query)}`, { headers: { "X-Callmark-Token": token }, cache: "no-store" });
+    if (response.ok) return response.json();
+    const problem = await response.json().catch(() => ({}));
     return refuse(
-      said.error
-        ? [/[.?!]$/.test(said.error) ? said.error : `${said.error}.`, said.hint].filter(Boolean).join(" ")
-        : answer.status === 403
+      problem.error
+        ? [/[.?!]$/.test(problem.error) ? problem.error : `${problem.error}.`, problem.hint].filter(Boolean).join(" ")
+        : response.status === 403
           ? "This page may not read the runs any more. Open the address that `callmark view` printed."
-          : `The viewer answered ${answer.status}.`,
+          : `The viewer answered ${response.status}.`,
     );
   };
   return {
@@ -52,21 +52,21 @@ function served() {
     leftOut: null,
     comparison: null,
     problem: "",
-    runs: () => ask("runs"),
-    run: (name) => ask("run", [["name", name]]),
-    rows: (name, from) =>
-      ask("rows", [
+    runs: () => request("runs"),
+    run: (name) => request("run", [["name", name]]),
+    rows: (name, start) =>
+      request("rows", [
         ["name", name],
-        ["from", from],
-        ["most", from ? CHUNK : FIRST],
+        ["start", start],
+        ["limit", start ? CHUNK : FIRST_CHUNK],
       ]),
     compare: (names) =>
-      ask(
+      request(
         "compare",
         names.map((name) => ["name", name]),
       ),
     case: (name, id, trial) =>
-      ask("case", [
+      request("case", [
         ["name", name],
         ["id", id],
         ["trial", trial],
@@ -74,8 +74,8 @@ function served() {
   };
 }
 
-// The token stays out of the address, so that a copied address does not carry it. It is kept for all tabs of this browser, so that a copied
-// address opens in another one; it is of no use once the viewer has ended.
+// Moves the token from the address to the browser's storage: a copied address does not carry it, but opens in any tab of this browser. It is
+// of no use once the viewer has ended.
 function takeToken() {
   const address = new URL(location.href);
   const given = address.searchParams.get("token");

@@ -1,116 +1,116 @@
-// Runs and cases as they come in. In: the source and `changed()`, called whenever there is more to show; out: what is known so far.
-// A run in progress is asked for again every two seconds, from where it was.
+// Runs and cases as they are loaded. In: the source and `onChange()`, called whenever there is more to show; out: what is loaded so far.
+// A run in progress is polled every two seconds, for its new rows.
 
 import { Cases } from "./cases.js";
 
-const AGAIN = 2000; // milliseconds until a run in progress is asked for again
-const NOT_YET = 500; // and until one whose numbers are still being worked out is
+const POLL_INTERVAL = 2000; // milliseconds, of the list and of a run in progress
+const NOT_READY_INTERVAL = 500; // milliseconds, of a run whose numbers are being computed
 
 export class Store {
-  constructor(source, changed) {
+  constructor(source, onChange) {
     this.source = source;
-    this.changed = changed;
-    this.known = new Map(); // name → {run, cases, whole, error}
+    this.onChange = onChange;
+    this.runs = new Map(); // name → {name, run, cases, complete, error}
     this.comparisons = new Map();
     this.list = null;
-    this.watched = true; // whether the list is what is looked at
+    this.listShown = true;
     this.problem = "";
   }
 
-  // What is known of a run; the first time it is asked for, loading begins.
+  // What is loaded of a run; the first time, loading begins.
   run(name) {
-    if (!this.known.has(name)) {
-      const one = { name, run: null, cases: null, whole: false, error: "" };
-      this.known.set(name, one);
-      this.load(one);
+    if (!this.runs.has(name)) {
+      const entry = { name, run: null, cases: null, complete: false, error: "" };
+      this.runs.set(name, entry);
+      this.load(entry);
     }
-    return this.known.get(name);
+    return this.runs.get(name);
   }
 
-  async load(one) {
+  async load(entry) {
     try {
-      one.run = await this.source.run(one.name);
-      this.changed();
-      one.cases = new Cases(one.run);
-      await this.readRows(one, one.cases);
-      one.whole = true;
-      this.changed();
-      this.again(one);
+      entry.run = await this.source.run(entry.name);
+      this.onChange();
+      entry.cases = new Cases(entry.run);
+      await this.readRows(entry, entry.cases);
+      entry.complete = true;
+      this.onChange();
+      this.poll(entry);
     } catch (problem) {
-      one.error = problem.message;
-      this.changed();
+      entry.error = problem.message;
+      this.onChange();
     }
   }
 
-  // Comes back with false where there are fewer rows than are known: then they are others, and have to be read anew.
-  async readRows(one, cases) {
+  // Returns false where there are fewer rows than were loaded: then they have onChange, and have to be loaded again.
+  async readRows(entry, cases) {
     for (let next = cases.count; next !== null && next !== undefined;) {
-      const rows = await this.source.rows(one.name, next);
+      const rows = await this.source.rows(entry.name, next);
       if (rows.total < cases.count) return false;
       cases.append(rows);
       next = rows.next;
-      // One look at the first rows; drawing a table that still grows would only hold the rest up.
-      if (next !== null && cases.count === rows.id.length && cases === one.cases) this.changed();
+      // Draw the first rows only: drawing a growing table again and again would delay the rest.
+      if (next !== null && cases.count === rows.id.length && cases === entry.cases) this.onChange();
     }
     return true;
   }
 
-  again(one) {
-    if (!this.source.live || (one.run.status !== "running" && one.run.ready !== false)) return;
-    setTimeout(() => this.follow(one), one.run.ready === false ? NOT_YET : AGAIN);
+  poll(entry) {
+    if (!this.source.live || (entry.run.status !== "running" && entry.run.ready !== false)) return;
+    setTimeout(() => this.follow(entry), entry.run.ready === false ? NOT_READY_INTERVAL : POLL_INTERVAL);
   }
 
-  // Rows of a run in progress are only added to. The order of the file is known in the end, so then all are read once more.
-  async follow(one) {
+  // Rows of a run in progress are only added. When it ends, they are in another order, so all are loaded once more.
+  async follow(entry) {
     try {
-      const run = await this.source.run(one.name);
-      const ended = one.run.status === "running" && run.status !== "running";
-      let cases = ended ? new Cases(run) : one.cases;
+      const run = await this.source.run(entry.name);
+      const ended = entry.run.status === "running" && run.status !== "running";
+      let cases = ended ? new Cases(run) : entry.cases;
       cases.run = { ...run, names: cases.run.names };
-      if ((ended || run.status === "running") && !(await this.readRows(one, cases))) {
+      if ((ended || run.status === "running") && !(await this.readRows(entry, cases))) {
         cases = new Cases(run);
-        await this.readRows(one, cases);
+        await this.readRows(entry, cases);
       }
       if (ended) this.comparisons.clear();
-      const known = JSON.stringify(run) === JSON.stringify(one.run) ? one.run : run; // what is the same is not drawn again
-      Object.assign(one, { run: known, cases, error: "" });
+      const current = JSON.stringify(run) === JSON.stringify(entry.run) ? entry.run : run; // what is the same is not drawn again
+      Object.assign(entry, { run: current, cases, error: "" });
     } catch (problem) {
-      one.error = problem.message;
+      entry.error = problem.message;
     }
-    this.changed();
-    this.again(one);
+    this.onChange();
+    this.poll(entry);
   }
 
-  // The comparison of these runs, null until it is there; where they cannot be compared, `problem` says why.
+  // The comparison of these runs, null until it is loaded; where they cannot be compared, its `problem` says why.
   compare(names) {
     const key = JSON.stringify(names);
     if (!this.comparisons.has(key)) {
       this.comparisons.set(key, null);
-      const tell = (found) => {
+      const publish = (found) => {
         this.comparisons.set(key, found);
-        this.changed();
+        this.onChange();
       };
-      this.source.compare(names).then(tell, (problem) => tell({ problem: problem.message }));
+      this.source.compare(names).then(publish, (problem) => publish({ problem: problem.message }));
     }
     return this.comparisons.get(key);
   }
 
-  // Redrawn only where something is new: whoever is about to click a row should not have it pulled away.
+  // Redrawn only where something is new, so that no row moves away under a click.
   async readList() {
     try {
-      const list = this.watched || !this.list ? (await this.source.runs()).runs : this.list;
+      const list = this.listShown || !this.list ? (await this.source.runs()).runs : this.list;
       const same = JSON.stringify(list) === JSON.stringify(this.list) && !this.problem;
       this.list = list;
       this.problem = "";
-      if (!same) this.changed();
+      if (!same) this.onChange();
     } catch (problem) {
-      this.tell(problem);
+      this.report(problem);
     }
-    if (this.source.live) setTimeout(() => this.readList(), AGAIN);
+    if (this.source.live) setTimeout(() => this.readList(), POLL_INTERVAL);
   }
 
-  tell(problem) {
+  report(problem) {
     this.problem = problem.message;
-    this.changed();
+    this.onChange();
   }
 }

@@ -1,22 +1,22 @@
-// The table of all cases, of which only the rows that are seen are elements. In: Cases, the indexes to show and the row that is open;
-// out: a grid that says which row was opened or made current, and by which column to sort.
+// The virtual table of all cases: only visible rows are elements. In: Cases, the indexes to show and the open row; out: a grid that calls
+// `open(row, byKey)` and `sort(column)`.
 
 import { CHANGES } from "./cases.js";
 import { differences } from "./diff.js";
 import { el } from "./dom.js";
 import { number, prose, seconds, visible, words } from "./text.js";
 
-const ROW = 42;
-const CARD = 76; // height of a row that stands in two lines
-const CARD_WIDTH = 760; // below which it does
-const SPARE = 8; // rows drawn beyond what is seen, either way
-const TALLEST = 8_000_000; // pixels; browsers lose what lies far below, so longer lists are scrolled in larger steps
-const PRINTED = 100; // rows on paper
+const ROW_HEIGHT = 42;
+const CARD_HEIGHT = 76; // of a row on two lines
+const MAX_CARD_WIDTH = 760; // of a table that shows cards
+const EXTRA_ROWS = 8; // drawn above and below the visible ones
+const MAX_HEIGHT = 8_000_000; // pixels: browsers cannot show more, so longer lists scroll in larger steps
+const MAX_PRINTED = 100; // rows on paper
 
 const HEADS = [
   ["score", "score"],
   ["case", "file"],
-  ["called", "made"],
+  ["called", "actual"],
   ["expected", "expected"],
   ["why", "fault"],
   ["change", "change"],
@@ -30,8 +30,8 @@ export class CaseTable {
     this.rows = new Uint32Array(0);
     this.current = 0;
     this.opened = -1;
-    this.height = ROW;
-    this.seen = 760; // until it is measured
+    this.height = ROW_HEIGHT;
+    this.visibleHeight = 760; // until it is measured
     this.body = el("div", { class: "rows", role: "rowgroup" });
     this.heads = HEADS.map(([name, key]) =>
       el(
@@ -43,7 +43,7 @@ export class CaseTable {
     this.head = el(
       "div",
       { class: "row-head", role: "row" },
-      el("span", { class: "cell-mark", role: "columnheader" }, el("span", { class: "unseen" }, "right or wrong")),
+      el("span", { class: "cell-mark", role: "columnheader" }, el("span", { class: "visually-hidden" }, "right or wrong")),
       this.heads,
     );
     this.space = el("div", { class: "row-space", role: "presentation" }, this.body);
@@ -68,9 +68,9 @@ export class CaseTable {
     addEventListener("afterprint", () => this.print(false));
   }
 
-  // `fresh` rows are others than before, so they are shown from the top. `beside` a case there is another width: it is measured without the
-  // old rows, which would be laid out for nothing.
-  show(cases, rows, { opened, sort, compared, trials, timed, fresh, beside }) {
+  // `fresh` rows differ from those before, so they are shown from the top. With an open case (`narrow`) the width changes: it is measured
+  // without the old rows, which would be laid out for nothing.
+  show(cases, rows, { opened, sort, compared, trials, timed, fresh, narrow }) {
     this.cases = cases;
     this.rows = rows;
     this.opened = opened;
@@ -82,38 +82,38 @@ export class CaseTable {
     this.box.classList.toggle("timed", timed);
     this.trials = trials;
     this.box.setAttribute("aria-rowcount", rows.length + 1);
-    HEADS.forEach(([, key], place) => {
+    HEADS.forEach(([, key], index) => {
       const direction = sort === key ? "ascending" : sort === `-${key}` ? "descending" : null;
-      if (direction) this.heads[place].setAttribute("aria-sort", direction);
-      else this.heads[place].removeAttribute("aria-sort");
+      if (direction) this.heads[index].setAttribute("aria-sort", direction);
+      else this.heads[index].removeAttribute("aria-sort");
     });
-    if (beside !== this.beside) {
-      this.beside = beside;
+    if (narrow !== this.narrow) {
+      this.narrow = narrow;
       this.body.hidden = true;
       this.drawn = null;
       this.measure();
     }
-    this.lengthen();
-    if (fresh) this.bring();
+    this.resize();
+    if (fresh) this.scrollToCurrent();
     this.draw();
   }
 
   measure() {
     const { clientWidth, clientHeight } = this.scroller;
     if (!clientWidth) return;
-    this.seen = clientHeight;
-    this.height = clientWidth < CARD_WIDTH ? CARD : ROW;
-    this.box.classList.toggle("cards", clientWidth < CARD_WIDTH);
-    this.lengthen();
+    this.visibleHeight = clientHeight;
+    this.height = clientWidth < MAX_CARD_WIDTH ? CARD_HEIGHT : ROW_HEIGHT;
+    this.box.classList.toggle("cards", clientWidth < MAX_CARD_WIDTH);
+    this.resize();
   }
 
-  lengthen() {
-    this.full = this.rows.length * this.height;
-    this.tall = Math.min(this.full, TALLEST);
-    this.space.style.setProperty("height", `${this.tall}px`);
+  resize() {
+    this.fullHeight = this.rows.length * this.height;
+    this.scrollHeight = Math.min(this.fullHeight, MAX_HEIGHT);
+    this.space.style.setProperty("height", `${this.scrollHeight}px`);
   }
 
-  // Drawn once for all the scrolling before the next frame, and not at all where the rows that are seen are drawn already.
+  // Draws once for all the scrolling before the next frame, and not at all where the visible rows are drawn already.
   scrolled() {
     if (this.waiting) return;
     this.waiting = true;
@@ -123,14 +123,17 @@ export class CaseTable {
     });
   }
 
-  // Rows and pixels: for a list that is taller than a browser can be, one pixel of scrolling is more than one pixel of rows.
+  // The first visible pixel of the rows. In a list taller than a browser can show, one pixel of scrolling is more than one pixel of rows.
   get top() {
-    const most = Math.max(1, this.tall - this.seen);
-    return this.full <= TALLEST ? this.scroller.scrollTop : (this.scroller.scrollTop / most) * (this.full - this.seen);
+    if (this.fullHeight <= MAX_HEIGHT) return this.scroller.scrollTop;
+    const range = Math.max(1, this.scrollHeight - this.visibleHeight);
+    return (this.scroller.scrollTop / range) * (this.fullHeight - this.visibleHeight);
   }
 
   set top(pixels) {
-    this.scroller.scrollTop = this.full <= TALLEST ? pixels : (pixels / Math.max(1, this.full - this.seen)) * (this.tall - this.seen);
+    const range = Math.max(1, this.fullHeight - this.visibleHeight);
+    const scrolled = (pixels / range) * (this.scrollHeight - this.visibleHeight);
+    this.scroller.scrollTop = this.fullHeight <= MAX_HEIGHT ? pixels : scrolled;
   }
 
   print(printing) {
@@ -142,13 +145,13 @@ export class CaseTable {
     if (!this.cases) return;
     const top = this.top;
     this.drawnAt = top;
-    const first = this.printing ? 0 : Math.max(0, Math.floor(top / this.height) - SPARE);
+    const first = this.printing ? 0 : Math.max(0, Math.floor(top / this.height) - EXTRA_ROWS);
     const last = this.printing
-      ? Math.min(PRINTED, this.rows.length)
-      : Math.min(this.rows.length, Math.ceil((top + this.seen) / this.height) + SPARE);
+      ? Math.min(MAX_PRINTED, this.rows.length)
+      : Math.min(this.rows.length, Math.ceil((top + this.visibleHeight) / this.height) + EXTRA_ROWS);
     this.body.style.setProperty("transform", `translateY(${Math.round(first * this.height - (top - this.scroller.scrollTop))}px)`);
     const drawn = [this.cases, this.rows, first, last, this.current, this.opened, this.trials];
-    if (this.drawn?.every((value, place) => value === drawn[place])) return; // what is asked for several times over is drawn once
+    if (this.drawn?.every((value, index) => value === drawn[index])) return; // nothing has changed
     this.drawn = drawn;
     const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.row : null;
     this.body.replaceChildren(...Array.from({ length: Math.max(0, last - first) }, (_, step) => this.row(first + step)));
@@ -156,51 +159,51 @@ export class CaseTable {
     if (focused) this.body.querySelector(`[data-row="${focused}"]`)?.focus({ preventScroll: true });
   }
 
-  row(place) {
-    const at = this.rows[place];
+  row(position) {
+    const at = this.rows[position];
     const { cases } = this;
     const passed = cases.pass[at];
-    const failed = Number.isNaN(cases.score[at]);
-    const [tone, sign, word] = failed ? ["error", "!", "error"] : passed === 1 ? ["right", "✓", "right"] : ["wrong", "✗", "wrong"];
+    const isError = Number.isNaN(cases.score[at]);
+    const [tone, sign, outcome] = isError ? ["error", "!", "error"] : passed === 1 ? ["right", "✓", "right"] : ["wrong", "✗", "wrong"];
     const faults = [...new Set(cases.faults[at])].map((kind) => words(cases.run.names.faults[kind]));
-    const why = failed
+    const why = isError
       ? cases.error[at]
       : [
           faults.slice(0, 2).join(", ") + (faults.length > 2 ? ` +${faults.length - 2}` : ""),
-          cases.origins[at] === "elsewhere" ? "taken from elsewhere" : cases.origins[at],
+          cases.origin[at] === "elsewhere" ? "taken from elsewhere" : cases.origin[at],
         ]
           .filter(Boolean)
           .join(" · ");
-    const same = passed === 1 && (cases.expected[at] === cases.made[at] || cases.run.what === "scenarios");
+    const same = passed === 1 && (cases.expected[at] === cases.actual[at] || cases.run.case_kind === "scenarios");
     const change = CHANGES[cases.change[at]];
-    const [expected, made] =
-      passed === 1 ? [[[cases.expected[at], false]], [[cases.made[at], false]]] : inside(cases.expected[at], cases.made[at]);
+    const [expected, actual] =
+      passed === 1 ? [[[cases.expected[at], false]], [[cases.actual[at], false]]] : callDifferences(cases.expected[at], cases.actual[at]);
     return el(
       "div",
       {
         class: `row ${tone}`,
         role: "row",
-        tabindex: place === this.current ? 0 : -1,
-        "aria-rowindex": place + 2,
+        tabindex: position === this.current ? 0 : -1,
+        "aria-rowindex": position + 2,
         "aria-selected": String(at === this.opened),
-        "data-row": place,
+        "data-row": position,
       },
       el(
         "span",
         { class: "cell-mark", role: "gridcell" },
-        el("span", { class: "sign", title: word, role: "img", "aria-label": word }, sign),
+        el("span", { class: "sign", title: outcome, role: "img", "aria-label": outcome }, sign),
       ),
-      el("span", { class: "cell-score", role: "gridcell" }, failed ? "" : number(cases.score[at])),
+      el("span", { class: "cell-score", role: "gridcell" }, isError ? "" : number(cases.score[at])),
       el(
         "span",
         { class: "cell-case", role: "gridcell" },
-        prose(cases.place(at), "span", { title: visible(cases.id[at]) }),
+        prose(cases.title(at), "span", { title: visible(cases.id[at]) }),
         this.trials ? el("small", {}, ` trial ${cases.trial[at] + 1}`) : null,
       ),
       el(
         "span",
         { class: "cell-called", role: "gridcell" },
-        cases.made[at] ? marked(made, "wrong") : el("span", { class: "none" }, failed ? "—" : "— no call"),
+        cases.actual[at] ? markedCode(actual, "wrong") : el("span", { class: "none" }, isError ? "—" : "— no call"),
       ),
       el(
         "span",
@@ -208,7 +211,7 @@ export class CaseTable {
         same
           ? el("span", { class: "none" }, "as expected")
           : cases.expected[at]
-            ? marked(expected, "right")
+            ? markedCode(expected, "right")
             : el("span", { class: "none" }, "no call"),
       ),
       el("span", { class: "cell-why", role: "gridcell", title: visible(why) }, prose(why)),
@@ -236,33 +239,33 @@ export class CaseTable {
     event.stopPropagation();
   }
 
-  // The next or previous row becomes the current one and has the focus; while a case is open it opens too. Coming from elsewhere on the
-  // page, the first step is to the current row itself.
+  // Makes the next or previous row the current one and focuses it; while a case is open, opens it too. From elsewhere on the page, the first
+  // step is to the current row itself.
   move(step) {
     if (!this.rows.length) return;
-    const inside = this.opened >= 0 || this.body.contains(document.activeElement);
-    this.current = Math.max(0, Math.min(this.rows.length - 1, this.current + (inside ? step : 0)));
-    this.bring();
+    const isInside = this.opened >= 0 || this.body.contains(document.activeElement);
+    this.current = Math.max(0, Math.min(this.rows.length - 1, this.current + (isInside ? step : 0)));
+    this.scrollToCurrent();
     if (this.opened >= 0) this.open(this.current);
     else this.draw();
     this.focus();
   }
 
-  open(place, byKey = false) {
-    this.current = place;
-    if (this.rows.length) this.onOpen(this.rows[place], byKey);
+  open(position, byKey = false) {
+    this.current = position;
+    if (this.rows.length) this.onOpen(this.rows[position], byKey);
   }
 
   reveal() {
-    this.bring();
+    this.scrollToCurrent();
     this.draw();
   }
 
-  // Scrolls just as far as it takes to see the current row.
-  bring() {
-    const [at, top] = [this.current * this.height, this.top];
-    if (at < top) this.top = at;
-    else if (at + this.height > top + this.seen) this.top = at + this.height - this.seen;
+  // Scrolls just as far as needed to show the current row.
+  scrollToCurrent() {
+    const [start, top] = [this.current * this.height, this.top];
+    if (start < top) this.top = start;
+    else if (start + this.height > top + this.visibleHeight) this.top = start + this.height - this.visibleHeight;
   }
 
   focus() {
@@ -270,14 +273,14 @@ export class CaseTable {
   }
 }
 
-// Both calls as pieces; another tool's call differs as a whole, which its name says already.
-function inside(expected, made) {
+// Both calls as pieces. Calls of different tools are not marked: their names say it already.
+function callDifferences(expected, actual) {
   const name = (text) => text.slice(0, text.indexOf("("));
-  if (!expected || !made || name(expected) !== name(made)) return [[[expected, false]], [[made, false]]];
-  return differences(expected, made);
+  if (!expected || !actual || name(expected) !== name(actual)) return [[[expected, false]], [[actual, false]]];
+  return differences(expected, actual);
 }
 
-function marked(pieces, tone) {
+function markedCode(pieces, tone) {
   return el(
     "code",
     { dir: "ltr" },

@@ -1,11 +1,11 @@
-// Words, numbers and calls as people read them. In: strings, numbers and calls from data; out: text or elements that show them as they are.
+// Text, numbers and calls for people. In: strings, numbers and calls from data; out: text or elements that show them safely.
 
 import { el } from "./dom.js";
 
 const CONTROLS = "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US".split(
   " ",
 );
-const UNSEEN_NAMES = {
+const INVISIBLE_NAMES = {
   "\u061c": "ALM",
   "\u200e": "LRM",
   "\u200f": "RLM",
@@ -28,33 +28,33 @@ const UNSEEN_NAMES = {
   "\u00ad": "SHY",
   "\u007f": "DEL",
 };
-// What would steer, hide or reorder text. A joiner inside an emoji stays, it only draws one picture out of several.
-const UNSEEN =
+// Characters that control, hide or reorder text. A joiner inside an emoji stays.
+const INVISIBLE =
   /\r(?!\n)|[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}\ud800-\udfff]|(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])\u200d/gu;
 
-// The text with every character that cannot be seen written out (⟪ESC⟫, ⟪RLO⟫, ⟪U+E0041⟫). Line breaks and tabs stay.
+// The text with every invisible character written out (⟪ESC⟫, ⟪RLO⟫, ⟪U+E0041⟫). Line breaks and tabs stay.
 export function visible(text) {
-  return String(text ?? "").replace(UNSEEN, (found) => {
+  return String(text ?? "").replace(INVISIBLE, (found) => {
     const number = found.codePointAt(0);
-    return `⟪${CONTROLS[number] ?? UNSEEN_NAMES[found] ?? `U+${number.toString(16).toUpperCase().padStart(4, "0")}`}⟫`;
+    return `⟪${CONTROLS[number] ?? INVISIBLE_NAMES[found] ?? `U+${number.toString(16).toUpperCase().padStart(4, "0")}`}⟫`;
   });
 }
 
-const LONGEST_PROSE = 4000; // characters of a sentence, a name, a value; whole texts are folded instead (fold.js)
-const LONGEST_CODE = 20_000;
+const MAX_PROSE = 4000; // characters of a sentence, a name, a value; whole texts are folded instead (fold.js)
+const MAX_CODE = 20_000;
 
-// Text from data as an element of its own, so that its direction reaches nothing around it.
+// Text from data as an element of its own, so that its direction does not affect what is around it.
 export function prose(text, tag = "span", attributes = {}) {
   return el(tag, { dir: "auto", ...attributes }, brief(text));
 }
 
 export function code(text, tag = "code", attributes = {}) {
-  return el(tag, { dir: "ltr", ...attributes }, brief(text, LONGEST_CODE));
+  return el(tag, { dir: "ltr", ...attributes }, brief(text, MAX_CODE));
 }
 
-// The beginning of what is usually short, so that a megabyte of it does not hold the page up.
-export function brief(text, most = LONGEST_PROSE) {
-  return visible(cut(String(text ?? ""), most));
+// The beginning of a text that is usually short, so that a megabyte does not block the page.
+export function brief(text, length = MAX_PROSE) {
+  return visible(cut(String(text ?? ""), length));
 }
 
 // A name that may break after its joints (`create_support_ticket`).
@@ -68,7 +68,7 @@ export function breakable(name) {
   );
 }
 
-// A sentence of the page itself: what stands in backticks is code.
+// A sentence of the page itself: text in backticks is code.
 export function sentence(text) {
   return visible(text)
     .split("`")
@@ -96,7 +96,7 @@ export function interval(low, high) {
   return low === null || low === undefined ? "" : `${number(low, 3)}–${number(high, 3)}`;
 }
 
-export function chance(p) {
+export function pValue(p) {
   if (p === null || p === undefined) return "";
   return p < 0.001 ? "p < .001" : `p = ${number(p, 3)}`;
 }
@@ -117,25 +117,25 @@ export function words(kind) {
   return brief(kind).replaceAll("_", " ");
 }
 
-export function cut(text, most) {
-  return text.length <= most ? text : `${text.slice(0, most)}…`;
+export function cut(text, length) {
+  return text.length <= length ? text : `${text.slice(0, length)}…`;
 }
 
 // A long name by its two ends: tools of one family differ in the last part.
-export function shortened(name, most) {
+export function shortened(name, length) {
   const text = visible(name);
-  return text.length <= most ? text : `${text.slice(0, Math.floor(most / 3))}…${text.slice(-(most - Math.floor(most / 3) - 1))}`;
+  return text.length <= length ? text : `${text.slice(0, Math.floor(length / 3))}…${text.slice(-(length - Math.floor(length / 3) - 1))}`;
 }
 
-const LONG_LINE = 64;
+const MAX_LINE = 64;
 
-// A value as code would write it: on one line, or on several where `laidOut` and one would be long.
-export function literal(value, laidOut = false) {
+// A value as code: on one line, or, with `multiline`, on several where one would be long.
+export function literal(value, multiline = false) {
   const written = JSON.stringify(value) ?? "";
-  return laidOut && written.length > LONG_LINE && typeof value === "object" ? JSON.stringify(value, null, 2) : written;
+  return multiline && written.length > MAX_LINE && typeof value === "object" ? JSON.stringify(value, null, 2) : written;
 }
 
-// A call as code: its name, and each argument on a line of its own once one line would be long. What could not be read stands as it came.
+// A call as code: its name, and each argument on a line of its own once one line would be long. A malformed call shows its text.
 export function callCode(call) {
   if (!call.arguments) {
     return el(
@@ -143,13 +143,13 @@ export function callCode(call) {
       { class: "call", dir: "ltr" },
       el("b", {}, brief(call.name)),
       "(",
-      el("span", { class: "odd" }, visible(cut(call.text || call.malformed || "", 2000))),
+      el("span", { class: "problem-text" }, visible(cut(call.text || call.malformed || "", 2000))),
       ")",
     );
   }
   const entries = Object.entries(call.arguments);
   const written = entries.map(([name, value]) => [brief(name), visible(cut(literal(value), 2000))]);
-  const long = written.reduce((sum, [name, value]) => sum + name.length + value.length + 3, call.name.length) > LONG_LINE;
+  const long = written.reduce((sum, [name, value]) => sum + name.length + value.length + 3, call.name.length) > MAX_LINE;
   const parts = written.map(([name, value], at) => [
     long ? "\n  " : "",
     el("span", { class: "name" }, `${name}=`),

@@ -1,27 +1,27 @@
-// What became of a case: expected and called, what went wrong in words, what was noted, and the scenario. In: the case as it went, once for
-// each run or trial that is looked at ({title, one, score, pass}), and `point(column, message, value)`, which shows a place in the
-// conversation; out: elements.
+// The verdict of a case: expected and actual calls, faults, evaluator errors, notes, and the scenario. In: its result, once for each run or
+// trial that is shown ({title, result, score, pass}), and `highlight(column, message, value)`, which shows a message of the conversation;
+// out: elements.
 
-import { LONGEST, align, callBlock, equalValue, extraBlock, plain, wordCell } from "./arguments.js";
+import { MAX_VALUE, alignCalls, callBlock, equalValue, extraCalls, labelCell, plainValue } from "./arguments.js";
 import { el } from "./dom.js";
 import { folded } from "./fold.js";
 import { brief, callCode, code, counted, literal, number, prose, seconds, visible, words } from "./text.js";
 
-const MOST_FINDINGS = 50;
+const MAX_FINDINGS = 50;
 
-export function verdict(columns, point) {
-  const expected = columns[0].one.expected;
-  const aligned = columns.map(({ one }) => align(one));
-  const blocks = expected.map((call, at) =>
+export function verdictView(columns, highlight) {
+  const expected = columns[0].result.expected;
+  const aligned = columns.map(({ result }) => alignCalls(result));
+  const blocks = expected.map((call, index) =>
     callBlock(
       call,
       columns,
-      aligned.map((of) => of.get(at)),
-      at,
-      expected.length > 1 ? `call ${at + 1} of ${expected.length}` : "",
+      aligned.map((indexes) => indexes.get(index)),
+      index,
+      expected.length > 1 ? `call ${index + 1} of ${expected.length}` : "",
     ),
   );
-  const extras = columns.map(({ one }, place) => one.made.filter((_, at) => ![...aligned[place].values()].includes(at)));
+  const extras = columns.map(({ result }, column) => result.actual.filter((_, index) => ![...aligned[column].values()].includes(index)));
   return [
     el(
       "div",
@@ -29,41 +29,41 @@ export function verdict(columns, point) {
       columns.map((column) => outcome(column)),
     ),
     blocks,
-    alsoRight(columns[0].one),
-    !expected.length || extras.some((list) => list.length) ? extraBlock(columns, extras, expected.length) : null,
+    alternatives(columns[0].result),
+    !expected.length || extras.some((list) => list.length) ? extraCalls(columns, extras, expected.length) : null,
     [faultList, noteList].map((list) =>
-      columns.map((column, place) => list(column, columns.length > 1, (message, value) => point(place, message, value))),
+      columns.map((column, index) => list(column, columns.length > 1, (message, value) => highlight(index, message, value))),
     ),
-    scenario(columns[0].one, columns),
-    columns.map((column) => beside(column, columns.length > 1)),
+    scenario(columns[0].result, columns),
+    columns.map((column) => furtherFacts(column, columns.length > 1)),
   ];
 }
 
-function alsoRight(one) {
-  const others = one.alternatives ?? [];
-  if (!others.length) return null;
+function alternatives(result) {
+  const lists = result.alternatives ?? [];
+  if (!lists.length) return null;
   return el(
     "details",
     { class: "findings" },
-    el("summary", {}, counted(others.length, "other right answer")),
-    others.slice(0, 20).map((calls) => el("p", {}, calls.length ? calls.map((call) => callCode(call)) : "no call")),
+    el("summary", {}, counted(lists.length, "other right answer")),
+    lists.slice(0, 20).map((calls) => el("p", {}, calls.length ? calls.map((call) => callCode(call)) : "no call")),
   );
 }
 
-function outcome({ title, one, score, pass }) {
-  const [tone, text] = one.error ? ["error", "! error, not scored"] : pass === 1 ? ["right", "✓ right"] : ["wrong", "✗ wrong"];
+function outcome({ title, result, score, pass }) {
+  const [tone, text] = result.error ? ["error", "! error, not scored"] : pass === 1 ? ["right", "✓ right"] : ["wrong", "✗ wrong"];
   return el(
     "div",
-    { class: `outcome-word ${tone}` },
+    { class: `outcome-label ${tone}` },
     el("b", {}, text),
-    one.error || score === null ? "" : el("span", { class: "outcome-score" }, number(score)),
+    result.error || score === null ? "" : el("span", { class: "outcome-score" }, number(score)),
     title ? prose(title, "small") : null,
   );
 }
 
-function faultList({ title, one }, named, point) {
-  const evaluators = evaluatorsOf(one);
-  const lines = one.faults
+function faultList({ title, result }, titled, highlight) {
+  const evaluators = usedEvaluators(result);
+  const lines = result.faults
     .filter((fault) => counts(fault, evaluators))
     .map((fault) =>
       el(
@@ -75,7 +75,7 @@ function faultList({ title, one }, named, point) {
           {},
           prose(fault.sentence),
           " ",
-          origin(fault, point),
+          originLink(fault, highlight),
           fault.evaluators?.length
             ? el(
                 "small",
@@ -89,16 +89,20 @@ function faultList({ title, one }, named, point) {
         ),
       ),
     );
+  const failed = Object.entries(result.evaluator_errors ?? {}).map(([evaluator, error]) =>
+    prose(`${evaluator}: ${error}`.slice(0, 4000), "li"),
+  );
   return [
-    told("error", title, named, one.error ? [prose(one.error.slice(0, 4000), "li")] : []),
-    told("what went wrong", title, named, lines),
+    findingList("error", title, titled, result.error ? [prose(result.error.slice(0, 4000), "li")] : []),
+    findingList("evaluator errors", title, titled, failed),
+    findingList("what went wrong", title, titled, lines),
   ];
 }
 
-function noteList({ title, one }, named, point) {
-  const evaluators = evaluatorsOf(one);
-  const uncounted = one.faults.filter((fault) => !counts(fault, evaluators)).map(({ sentence }) => ({ kind: "", sentence, message: null }));
-  const lines = [...one.notes, ...uncounted].map(({ kind, sentence, message }) =>
+function noteList({ title, result }, titled, highlight) {
+  const evaluators = usedEvaluators(result);
+  const uncounted = result.faults.filter((fault) => !counts(fault, evaluators)).map(({ sentence }) => ({ kind: "", sentence, message: null }));
+  const lines = [...result.notes, ...uncounted].map(({ kind, sentence, message }) =>
     el(
       "li",
       { class: "note" },
@@ -109,49 +113,49 @@ function noteList({ title, one }, named, point) {
         kind ? el("b", {}, `${words(kind)} `) : null,
         prose(sentence),
         " ",
-        message === null || message === undefined ? null : link(`show message ${message}`, () => point(message, null)),
+        message === null || message === undefined ? null : link(`show message ${message}`, () => highlight(message, null)),
       ),
     ),
   );
-  return told("noted, touches no score of the calls", title, named, lines);
+  return findingList("noted, touches no score of the calls", title, titled, lines);
 }
 
-// Faults that no evaluator of the run counts are told with the notes.
-function evaluatorsOf(one) {
-  return new Set(Object.keys(one.metrics ?? {}).map((name) => name.split(".")[0]));
+// Faults that no evaluator of the run counts are listed with the notes.
+function usedEvaluators(result) {
+  return new Set(Object.keys(result.metrics ?? {}).map((name) => name.split(".")[0]));
 }
 
 function counts(fault, evaluators) {
   return !evaluators.size || (fault.evaluators ?? []).some((evaluator) => evaluators.has(evaluator));
 }
 
-function told(name, title, named, lines) {
+function findingList(heading, title, titled, lines) {
   if (!lines.length) return null;
   return el(
     "div",
     { class: "findings" },
-    el("h3", {}, name, named ? [" · ", prose(title)] : ""),
-    el("ul", { class: "plain" }, lines.slice(0, MOST_FINDINGS)),
-    lines.length > MOST_FINDINGS ? el("p", { class: "hint" }, `and ${(lines.length - MOST_FINDINGS).toLocaleString("en")} more`) : null,
+    el("h3", {}, heading, titled ? [" · ", prose(title)] : ""),
+    el("ul", { class: "plain" }, lines.slice(0, MAX_FINDINGS)),
+    lines.length > MAX_FINDINGS ? el("p", { class: "hint" }, `and ${(lines.length - MAX_FINDINGS).toLocaleString("en")} more`) : null,
   );
 }
 
-function origin(fault, point) {
+function originLink(fault, highlight) {
   if (fault.origin !== "elsewhere" || fault.origin_message === null) return null;
-  return link(`show message ${fault.origin_message}`, () => point(fault.origin_message, fault.actual));
+  return link(`show message ${fault.origin_message}`, () => highlight(fault.origin_message, fault.actual));
 }
 
-function link(label, go) {
-  return el("button", { type: "button", class: "link", onclick: go }, label);
+function link(label, onclick) {
+  return el("button", { type: "button", class: "link", onclick }, label);
 }
 
-function scenario(one, columns) {
+function scenario(result, columns) {
   const facts = [
-    ["instructions", one.instructions],
-    ["done when", one.completion],
-    ["about", one.description],
-  ].filter(([, said]) => said);
-  const states = columns.map(({ title, one: of }) => stateDifferences(of.states, columns.length > 1 ? title : ""));
+    ["instructions", result.instructions],
+    ["done when", result.completion],
+    ["about", result.description],
+  ].filter(([, text]) => text);
+  const states = columns.map(({ title, result: own }) => stateDifferences(own.states, columns.length > 1 ? title : ""));
   if (!facts.length && !states.some(Boolean)) return null;
   return el(
     "div",
@@ -162,7 +166,7 @@ function scenario(one, columns) {
           el(
             "dl",
             { class: "facts long" },
-            facts.map(([name, said]) => [el("dt", {}, name), el("dd", {}, folded(said, 500))]),
+            facts.map(([name, text]) => [el("dt", {}, name), el("dd", {}, folded(text, 500))]),
           ),
         ]
       : null,
@@ -170,21 +174,22 @@ function scenario(one, columns) {
   );
 }
 
-// What the conversation changed and what it should have, cell by cell. Which differences count stands in the notes: new rows have other keys.
+// The changes that the conversation made and those that were expected, cell by cell. The notes say which differences count: new rows have
+// other keys.
 function stateDifferences(states, title) {
   if (!states) return null;
   if (states.unknown) return prose(states.unknown, "p", { class: "hint" });
-  const [expected, reached] = [flat(states.expected), flat(states.reached)];
+  const [expected, reached] = [flattenTables(states.expected), flattenTables(states.reached)];
   const paths = [...new Set([...expected.keys(), ...reached.keys()])];
   if (!paths.length) return el("p", { class: "hint" }, "Nothing was changed, and nothing was to be.");
-  const rows = paths.slice(0, MOST_FINDINGS).map((path) => {
-    const [wanted, given] = [expected.get(path), reached.get(path)];
+  const rows = paths.slice(0, MAX_FINDINGS).map((path) => {
+    const [wanted, actual] = [expected.get(path), reached.get(path)];
     const cells =
-      wanted === given
-        ? [equalValue(wanted), wordCell("=", "")]
+      wanted === actual
+        ? [equalValue(wanted), labelCell("=", "")]
         : [
-            wanted === undefined ? wordCell("not changed", "") : plain(wanted.slice(0, LONGEST)),
-            given === undefined ? wordCell("not changed", "") : plain(given.slice(0, LONGEST)),
+            wanted === undefined ? labelCell("not changed", "") : plainValue(wanted.slice(0, MAX_VALUE)),
+            actual === undefined ? labelCell("not changed", "") : plainValue(actual.slice(0, MAX_VALUE)),
           ];
     return el(
       "tr",
@@ -211,56 +216,69 @@ function stateDifferences(states, title) {
       ),
       el("tbody", {}, rows),
     ),
-    paths.length > MOST_FINDINGS ? el("p", { class: "hint" }, `and ${counted(paths.length - MOST_FINDINGS, "more value")}`) : null,
+    paths.length > MAX_FINDINGS ? el("p", { class: "hint" }, `and ${counted(paths.length - MAX_FINDINGS, "more value")}`) : null,
   );
 }
 
-// `orders / #W1 / status` → its value as code. A row that is gone is `gone`.
-function flat(tables) {
+// Maps `orders / #W1 / status` to its value as code. A row that was deleted is `gone`.
+function flattenTables(tables) {
   const out = new Map();
   for (const [name, rows] of Object.entries(tables ?? {})) {
     for (const [key, row] of Object.entries(rows ?? {})) {
       if (row === null || typeof row !== "object") out.set(`${name} / ${key}`, row === null ? "gone" : literal(row));
-      else for (const [column, held] of Object.entries(row)) out.set(`${name} / ${key} / ${column}`, literal(held));
+      else for (const [column, value] of Object.entries(row)) out.set(`${name} / ${key} / ${column}`, literal(value));
     }
   }
   return out;
 }
 
-function beside({ title, one }, named) {
+function furtherFacts({ title, result }, titled) {
+  const { usage } = result;
+  const [input, output] = [usage?.input_tokens ?? 0, usage?.output_tokens ?? 0];
   const facts = [
-    ["ending", one.ending && words(one.ending)],
-    ["stopped because", one.finish && words(one.finish)],
-    ["time", one.seconds === null || one.seconds === undefined ? "" : seconds(one.seconds)],
-    ["tokens", one.tokens ? `${one.tokens[0].toLocaleString("en")} in, ${one.tokens[1].toLocaleString("en")} out` : ""],
-    ["type", one.type && brief(one.type)],
-    ["group", one.group && brief(one.group)],
+    ["ending", result.ending && words(result.ending)],
+    ["stopped because", result.finish_reason && words(result.finish_reason)],
+    ["time", usage ? seconds(usage.seconds ?? 0) : ""],
+    ["tokens", input + output ? `${input.toLocaleString("en")} in, ${output.toLocaleString("en")} out` : ""],
+    ["type", result.scenario_type && brief(result.scenario_type)],
+    ["group", result.group && brief(result.group)],
   ].filter(([, value]) => value);
-  const numbers = Object.entries(one.metrics ?? {});
-  const of = () => (named ? [" · ", prose(title)] : "");
+  const numbers = Object.entries(result.metrics ?? {});
+  const reasons = Object.entries(result.reasons ?? {});
+  const suffix = () => (titled ? [" · ", prose(title)] : "");
   return el(
     "div",
     { class: "findings" },
-    one.text ? [el("h3", {}, "said besides", of()), folded(one.text, 500, { attributes: { class: "quote" } })] : null,
-    one.thinking
-      ? el("details", {}, el("summary", {}, "what it said to itself", of()), folded(one.thinking, 2000, { attributes: { class: "quote" } }))
+    result.text ? [el("h3", {}, "said besides", suffix()), folded(result.text, 500, { attributes: { class: "quote" } })] : null,
+    result.thinking
+      ? el("details", {}, el("summary", {}, "what it said to itself", suffix()), folded(result.thinking, 2000, { attributes: { class: "quote" } }))
       : null,
     facts.length
       ? el(
           "dl",
           { class: "facts" },
-          facts.map(([name, said]) => [el("dt", {}, name), el("dd", {}, said)]),
+          facts.map(([name, text]) => [el("dt", {}, name), el("dd", {}, text)]),
         )
+      : null,
+    reasons.length
+      ? [
+          el("h3", {}, "reasons", suffix()),
+          el(
+            "dl",
+            { class: "facts long" },
+            reasons.slice(0, MAX_FINDINGS).map(([name, text]) => [el("dt", {}, brief(name)), el("dd", {}, folded(text, 500))]),
+          ),
+        ]
       : null,
     numbers.length
       ? el(
           "details",
           {},
-          el("summary", {}, `all ${numbers.length} numbers`, of()),
+          el("summary", {}, `all ${numbers.length} numbers`, suffix()),
           el(
             "dl",
             { class: "facts" },
-            numbers.map(([name, held]) => [el("dt", {}, brief(name)), el("dd", {}, number(held))]),
+            numbers.map(([name, value]) => [el("dt", {}, brief(name)), el("dd", {}, number(value))]),
           ),
         )
       : null,

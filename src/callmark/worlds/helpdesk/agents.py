@@ -58,14 +58,11 @@ def sloppy(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> d
 
 def faults_for(first_message: str) -> list[Fault]:
     """Return the faults of the conversation that starts with this message; the same message always has the same ones."""
-    return [
-        fault
-        for fault in FAULTS
-        if int.from_bytes(blake2b(f"{fault.name}\0{first_message}".encode(errors="replace"), digest_size=4).digest()) % 100 < fault.percent
-    ]
+    return [fault for fault in FAULTS if _hash_percent(f"{fault.name}\0{first_message}") < fault.percent]
 
 
-def _drawn(text: str) -> int:
+def _hash_percent(text: str) -> int:
+    """Return a number below 100 that depends only on the text, in every process."""
     return int.from_bytes(blake2b(text.encode(errors="replace"), digest_size=4).digest()) % 100
 
 

@@ -182,9 +182,9 @@ def detect_intents(text: str) -> list[Intent]:
 @lru_cache(maxsize=2048)  # a stateless agent parses every message again at each turn
 def _detect_intents(text: str) -> list[Intent]:
     masked = mask_quotes(text)
-    matches_found: list[tuple[int, IntentKind, str]] = []
+    detected: list[tuple[int, IntentKind, str]] = []
     position = 0
-    while position < len(masked) and len(matches_found) < 5:
+    while position < len(masked) and len(detected) < 5:
         matches = [
             (match.start(), order, match, kind, topic)
             for order, (kind, topic, pattern) in enumerate(_COMPILED)
@@ -193,15 +193,13 @@ def _detect_intents(text: str) -> list[Intent]:
         if not matches:
             break
         _, _, match, kind, topic = min(matches, key=lambda each: each[:2])
-        if not matches_found or kind != matches_found[-1][1]:
-            matches_found.append((match.start(), kind, topic))
+        if not detected or kind != detected[-1][1]:
+            detected.append((match.start(), kind, topic))
         position = match.end()
-    kept_matches = [
-        intent for index, intent in enumerate(matches_found) if index == 0 or intent[1] in _MAY_FOLLOW.get(matches_found[0][1], ())
-    ]
-    ends = [*(start for start, _, _ in kept_matches[1:]), len(text)]
+    kept = [intent for index, intent in enumerate(detected) if index == 0 or intent[1] in _MAY_FOLLOW.get(detected[0][1], ())]
+    ends = [*(start for start, _, _ in kept[1:]), len(text)]
     starts = [0, *ends[:-1]]
-    intents = [Intent(kind, text[begin:end], topic) for (_, kind, topic), begin, end in zip(kept_matches, starts, ends, strict=False)]
+    intents = [Intent(kind, text[begin:end], topic) for (_, kind, topic), begin, end in zip(kept, starts, ends, strict=False)]
     if intents and intents[-1].kind == "add item" and (number := _COUNTED.search(masked)):
         intents += [Intent("add item", "")] * (_NUMBERS[number[1].lower()] - 1)
     return intents
@@ -226,14 +224,14 @@ def find_item_id(text: str) -> str | None:
 
 def find_query(text: str) -> str:
     """Return the search words for a ticket: `printer` for `the ticket about the printer`; "" for none."""
-    matches_found = quoted_texts(text)
-    if len(matches_found) == 1:
-        return matches_found[0]
+    detected = quoted_texts(text)
+    if len(detected) == 1:
+        return detected[0]
     topic = _ABOUT.search(text)
     words = _CLAUSE.split(topic[1])[0] if topic else (noun[1] if (noun := _BEFORE_NOUN.search(text)) else "")
-    kept_matches = words.split()
-    while kept_matches and kept_matches[0].casefold() in _NO_QUERY:
-        kept_matches.pop(0)
-    while kept_matches and kept_matches[-1].casefold() in _NO_QUERY:
-        kept_matches.pop()
-    return " ".join(kept_matches).strip(" .,;:!?'\"’")
+    kept = words.split()
+    while kept and kept[0].casefold() in _NO_QUERY:
+        kept.pop(0)
+    while kept and kept[-1].casefold() in _NO_QUERY:
+        kept.pop()
+    return " ".join(kept).strip(" .,;:!?'\"’")

@@ -173,12 +173,12 @@ def is_change_of_mind(text: str) -> bool:
 
 def find_choice(slot: str, text: str, choices: Choices, *, allow_synonyms: bool = False, exclude: str | None = None) -> str | None:
     """Return the only value of a fixed set that the text names; None for none or several. The value `exclude` does not count."""
-    said = choices.get(slot, {})
+    spoken_values = choices.get(slot, {})
     whole = re.sub(r"^the | (?:department|dept|team|priority|one|workflow|please)$", "", trim_value(text).casefold())
-    if whole in said and said[whole] != exclude:
-        return said[whole]
-    masked = _remove_negated(text, said)
-    values = {value: None for words, value in said.items() if re.search(_value_pattern(words), masked)}
+    if whole in spoken_values and spoken_values[whole] != exclude:
+        return spoken_values[whole]
+    masked = _remove_negated(text, spoken_values)
+    values = {value: None for words, value in spoken_values.items() if re.search(_value_pattern(words), masked)}
     values.pop(exclude or "", None)
     if len(values) == 1:
         return next(iter(values))
@@ -187,7 +187,7 @@ def find_choice(slot: str, text: str, choices: Choices, *, allow_synonyms: bool 
     hints = [
         value
         for value, words in _SYNONYMS.get(slot, {}).items()
-        if value in said.values() and re.search(rf"\b(?:{words})\b", text, re.IGNORECASE)
+        if value in spoken_values.values() and re.search(rf"\b(?:{words})\b", text, re.IGNORECASE)
     ]
     return hints[-1] if len(hints) == 1 or (slot == "priority" and "Low" in hints) else None
 
@@ -197,11 +197,11 @@ def find_person(text: str) -> str:
     values = quoted_texts(text)
     if len(values) == 1:
         return values[0]
-    said = _PERSON.sub("", _PERSON.sub("", strip_small_talk(text))).strip(" ,.;:")
-    names = [name for match in _NAME.finditer(said) if (name := _as_name(match[0]))]
+    name_text = _PERSON.sub("", _PERSON.sub("", strip_small_talk(text))).strip(" ,.;:")
+    names = [name for match in _NAME.finditer(name_text) if (name := _as_name(match[0]))]
     if names:
         return max(names, key=lambda name: len(name.split()))
-    return said if said and len(said.split()) <= 4 and not is_non_answer(said) else ""
+    return name_text if name_text and len(name_text.split()) <= 4 and not is_non_answer(name_text) else ""
 
 
 def capitalize(text: str) -> str:
@@ -288,15 +288,15 @@ def _title_after_name(text: str) -> str:
 
 def _choice_beside_noun(slot: str, text: str, choices: Choices) -> str | None:
     """Return the value in `a high priority ticket`, `for the IT department` or `critical ticket`, not in `I am from the IT department`."""
-    said = choices.get(slot)
-    if not said:
+    spoken_values = choices.get(slot)
+    if not spoken_values:
         return None
     noun = _LABELS[slot]
     after = rf"[ -](?:{noun})\b" + (r"|\s+(?:support )?(?:ticket|issue|incident)\b" if slot in ("priority", "department_code") else "")
     before = r"\b(?:ticket|issue|incident|request)\b[^.!?\n]{0,80}?\s(?:for|to|in)\s+(?:the\s+)?" if slot == "department_code" else None
     values = set()
-    masked = _remove_negated(mask_quotes(text), said)
-    for words, value in said.items():
+    masked = _remove_negated(mask_quotes(text), spoken_values)
+    for words, value in spoken_values.items():
         for match in re.finditer(rf"{_value_pattern(words)}(?:{after})", masked):
             lead = masked[max(0, match.start() - 24) : match.start()].casefold()
             if not re.search(r"(?:i'?m|i am|we are|we'?re|from|work (?:in|at|for)|here)\s+(?:\w+\s+){0,2}$", lead):
@@ -340,13 +340,13 @@ def _unlabeled_values(text: str, missing_slots: Sequence[str], choices: Choices,
 
 def _cut_choice(slot: str, text: str, choices: Choices) -> tuple[str | None, str]:
     """Return a value of a fixed set that stands apart (after a comma, in its own clause), and the text without it."""
-    said = choices.get(slot, {})
+    spoken_values = choices.get(slot, {})
     noun = _LABELS[slot]
     lines = [line for line in text.split("\n") if line.strip()]
     naming_lines = [line for line in lines if find_choice(slot, mask_quotes(line), choices)] if len(lines) > 1 else []
     if len(naming_lines) == 1:  # one line per slot: the rest of the line belongs to it
         return find_choice(slot, naming_lines[0], choices), "\n".join(line for line in lines if line is not naming_lines[0])
-    for words in sorted(said, key=len, reverse=True):
+    for words in sorted(spoken_values, key=len, reverse=True):
         separate_value = re.compile(
             rf"(?i:(?:[,;.!|\n/–—-]+\s*|\s+(?:and|for|in|to|with|at)\s+|^)(?:and\s+)?(?:(?:it'?s|it is|that'?s|goes|it goes|"
             rf"this is)\s+)?(?:(?:for|in|to|with|at)\s+)?(?:the\s+|a\s+)?)"
@@ -354,7 +354,7 @@ def _cut_choice(slot: str, text: str, choices: Choices) -> tuple[str | None, str
         )
         match = separate_value.search(text)
         if match:
-            return said[words], (text[: match.start()] + " " + text[match.end() :].lstrip(" ,;.|")).strip()
+            return spoken_values[words], (text[: match.start()] + " " + text[match.end() :].lstrip(" ,;.|")).strip()
     return None, text
 
 
@@ -364,6 +364,6 @@ def _value_pattern(words: str) -> str:
     return rf"\b{re.escape(words.upper())}\b" if len(words) <= 2 else rf"(?i:\b{re.escape(words)}\b)"
 
 
-def _remove_negated(text: str, said: Mapping[str, str]) -> str:
-    spoken = "|".join(_value_pattern(words) for words in sorted(said, key=len, reverse=True))
+def _remove_negated(text: str, spoken_values: Mapping[str, str]) -> str:
+    spoken = "|".join(_value_pattern(words) for words in sorted(spoken_values, key=len, reverse=True))
     return re.sub(rf"(?i:{_NEGATED})(?:{spoken})", " ", text) if spoken else text

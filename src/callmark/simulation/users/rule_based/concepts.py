@@ -1,7 +1,7 @@
-"""Things that are commonly asked for, and the words in which people ask for them: `who` and `assign` ask for `assigned_to`.
+"""Concepts that agents commonly ask for, and how they ask: `who` and `assign` ask for `assigned_to`.
 
-A question is matched in lower case, one clause at a time. What a concept has matched is taken out of the clause before the next is tried,
-so the narrower stand before the wider: a short description is a title.
+A question is matched in lower case, clause by clause. The text that a concept matches is removed before the next concept is tried, so
+narrow concepts come before wide ones: a short description is a title.
 """
 
 import re
@@ -11,27 +11,28 @@ from functools import lru_cache
 from msgspec import Struct
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_ASKED = r"(?:^|[,;:(\-–—]|\b(?:and|or|also|but|so|by|until|till|me|us|know|say|specify|state|mention|please|then|exactly|then|now)\b)\W*"
-_THING = r"(?:it|this|that|the|your|a|an|my|our)"
-_RECORD = r"(?:tickets?|items?|orders?|requests?|cases?|issues?|records?|entr(?:y|ies)|bookings?|reservations?|tasks?|incidents?)"
+_ASKING = r"(?:^|[,;:(\-–—]|\b(?:and|or|also|but|so|by|until|till|me|us|know|say|specify|state|mention|please|then|exactly|then|now)\b)\W*"
+_ARTICLE = r"(?:it|this|that|the|your|a|an|my|our)"
+_RECORD_NOUN = r"(?:tickets?|items?|orders?|requests?|cases?|issues?|records?|entr(?:y|ies)|bookings?|reservations?|tasks?|incidents?)"
 
 
 class Concept(Struct, frozen=True):
-    """`label` is what people call it; `names` fits the names of arguments, `asked` the questions for it, `read_back` what stands before its
-    value when it is read back. `free` text is quoted when it stands in a sentence. `values` are those it usually has.
+    """A kind of slot. `label` is its name in conversation. Patterns match names of arguments, questions, and the label in a read-back.
+
+    Free text is quoted in a sentence. `values` are common values.
     """
 
     key: str
     label: str
-    names: str
-    asked: str
-    read_back: str = ""
-    free: bool = False
+    argument_names: str
+    questions: str
+    read_back_labels: str = ""
+    is_free_text: bool = False
     values: tuple[str, ...] = ()
 
     def find(self, clause: str) -> re.Match[str] | None:
-        """Where a clause asks for it."""
-        return _compiled(self.asked).search(clause)
+        """Return where a clause asks for it, or None."""
+        return _compiled(self.questions).search(clause)
 
 
 CONCEPTS: Sequence[Concept] = (
@@ -39,9 +40,9 @@ CONCEPTS: Sequence[Concept] = (
         "title",
         "title",
         r"title|subject|headline|heading|caption|summary",
-        rf"titl|subject|\bheadline|\bheading|\bcaption|\bcall(?:ed)? (?:{_THING}|them)\b|\bbe (?:called|named|labell?ed)|\bsummar|"
-        rf"\bnamed?\b (?:for|of|{_THING})\b.{{0,30}}(?:{_RECORD}|\bit\b)|\b(?:what|which) name\b|\bgive it a name|\bname (?:it|this|"
-        rf"the {_RECORD})|\bin (?:a few|a couple of|one or two) words|\bone[- ]lin|\bshort (?:name|description|text)|\bin short\b|"
+        rf"titl|subject|\bheadline|\bheading|\bcaption|\bcall(?:ed)? (?:{_ARTICLE}|them)\b|\bbe (?:called|named|labell?ed)|\bsummar|"
+        rf"\bnamed?\b (?:for|of|{_ARTICLE})\b.{{0,30}}(?:{_RECORD_NOUN}|\bit\b)|\b(?:what|which) name\b|\bgive it a name|\bname (?:it|this|"
+        rf"the {_RECORD_NOUN})|\bin (?:a few|a couple of|one or two) words|\bone[- ]lin|\bshort (?:name|description|text)|\bin short\b|"
         r"\bname should\b",
         r"title|subject|titled|called|summary|headline",
         True,
@@ -63,7 +64,7 @@ CONCEPTS: Sequence[Concept] = (
         "due",
         "due date",
         r"due date|due|deadline|due by|finish by|target date|until",
-        rf"\bdue\b|deadline|{_ASKED}when\b(?! (?:did|was|were|has|have|had)\b)|\bby when|\buntil when|\bwhat date|\bwhich (?:date|day)|"
+        rf"\bdue\b|deadline|{_ASKING}when\b(?! (?:did|was|were|has|have|had)\b)|\bby when|\buntil when|\bwhat date|\bwhich (?:date|day)|"
         r"\bwhat day|\bhow soon|\bdate\b|\btime ?frame|\btime ?line|\b(?:be )?(?:finish|complet|done|ready|deliver)\w* by\b|"
         r"\bby what\b|\btime limit|\btarget date|\bhow much time|\bhow long (?:do|does|can|may) (?:we|they|he|she|i)\b",
         r"due date|due|deadline|due on|due by|to be done by",
@@ -72,7 +73,7 @@ CONCEPTS: Sequence[Concept] = (
         "assignee",
         "assignee",
         r"assigned to|assignee|assigned|assign to|owner|responsible|assignee name|person responsible",
-        rf"\bassign|{_ASKED}(?:to |for )?who(?:m|se|'s|'ll)?\b(?! (?:are you|is (?:affected|this|calling|speaking)|am i|(?:is|"
+        rf"\bassign|{_ASKING}(?:to |for )?who(?:m|se|'s|'ll)?\b(?! (?:are you|is (?:affected|this|calling|speaking)|am i|(?:is|"
         r"was) reporting))|\bowner|\bown (?:it|this)|\bresponsible|\bin charge|\bwhich (?:person|colleague|engineer|employee|"
         r"technician)|\bperson (?:to|who|for)|\bpick it up|\btake (?:it|this|that|care of|on)\b|\bwhose\b|\bname of the (?:person|"
         r"colleague|owner)|\bhandled by\b|\bdelegate",
@@ -142,8 +143,8 @@ CONCEPTS: Sequence[Concept] = (
         "ID",
         r".* id|id|.* number|.* reference|reference|number|.* key",
         r"\bids?\b|\bidentifier|\b(?:ticket|item|order|case|reference|request|booking|reservation|confirmation|account|user|customer|"
-        rf"incident|task|record) (?:numbers?|no\b|ref|code|key)|\breference\b|\b(?:which|what) (?:\w+ )?{_RECORD}\b|\bwhich one|"
-        rf"\bwhich of (?:these|them|those)|\bnumber of (?:the|that|this|your) {_RECORD}\b",
+        rf"incident|task|record) (?:numbers?|no\b|ref|code|key)|\breference\b|\b(?:which|what) (?:\w+ )?{_RECORD_NOUN}\b|\bwhich one|"
+        rf"\bwhich of (?:these|them|those)|\bnumber of (?:the|that|this|your) {_RECORD_NOUN}\b",
         "",
     ),
     Concept(
@@ -186,7 +187,7 @@ CONCEPTS: Sequence[Concept] = (
         "date",
         "date",
         r"date|day|start date|date of .*|when",
-        rf"\bdate\b|{_ASKED}when\b(?! (?:did|was|were|has|have|had)\b)|\b(?:what|which) day\b|\bwhen (?:should|would|do|is|does)",
+        rf"\bdate\b|{_ASKING}when\b(?! (?:did|was|were|has|have|had)\b)|\b(?:what|which) day\b|\bwhen (?:should|would|do|is|does)",
         r"date|day",
     ),
     Concept(
@@ -207,11 +208,16 @@ CONCEPTS: Sequence[Concept] = (
         "location",
         "location",
         r"location|city|place|town|office|site|room|building",
-        rf"\blocation|{_ASKED}where\b|\bcity|\bplace\b|\btown|\bwhich (?:office|site|building|room|city)|\bwhat (?:city|place)",
+        rf"\blocation|{_ASKING}where\b|\bcity|\bplace\b|\btown|\bwhich (?:office|site|building|room|city)|\bwhat (?:city|place)",
         r"location|city|place|office",
     ),
     Concept(
-        "reason", "reason", r"reason|cause|justification", rf"\breason|{_ASKED}why\b|\bcause\b|\bhow come|\bjustif", r"reason|cause", True
+        "reason",
+        "reason",
+        r"reason|cause|justification",
+        rf"\breason|{_ASKING}why\b|\bcause\b|\bhow come|\bjustif",
+        r"reason|cause",
+        True,
     ),
     Concept(
         "comment",
@@ -244,43 +250,51 @@ CONCEPTS: Sequence[Concept] = (
     ),
 )
 
-_WIDER = {"description": "title", "title": "description", "date": "due", "due": "date"}  # asked for one, a person gives the other
+_RELATED = {"description": "title", "title": "description", "date": "due", "due": "date"}  # asked for one, a user gives the other
 
 
-_SAYS_LITTLE = ("name", "code", "type", "text", "value", "level")  # at the end of an argument's name
+_GENERIC_SUFFIXES = ("name", "code", "type", "text", "value", "level")  # of names of arguments
 
 
-def concept_of(name: str) -> Concept | None:
-    """What kind of thing an argument is, by its name; None for a name that says nothing common."""
+def find_concept(name: str) -> Concept | None:
+    """Return the concept of an argument by its name; None for an uncommon name."""
     words = " ".join(name_words(name))
-    found = next((concept for concept in CONCEPTS if _compiled(concept.names).fullmatch(words)), None)
-    if found is None and len(words.split()) > 1:
+    concept = next((each for each in CONCEPTS if _compiled(each.argument_names).fullmatch(words)), None)
+    if concept is None and len(words.split()) > 1:
         parts = words.split()
-        shorter = [" ".join(parts[1:]), " ".join(parts[:-1]), parts[-1]]
-        if parts[-1] in _SAYS_LITTLE:
-            shorter[:2] = shorter[1], shorter[0]
-        found = next((concept for words in shorter for concept in CONCEPTS if _compiled(concept.names).fullmatch(words)), None)
-    if found is not None and found.key in ("id", "name", "date", "time", "category", "location", "address", "quantity", "amount"):
-        return Concept(found.key, _labelled(words), found.names, found.asked, _read_back(words, found), found.free, found.values)
-    return found
+        partial_names = [" ".join(parts[1:]), " ".join(parts[:-1]), parts[-1]]
+        if parts[-1] in _GENERIC_SUFFIXES:
+            partial_names[:2] = partial_names[1], partial_names[0]
+        concept = next((each for part in partial_names for each in CONCEPTS if _compiled(each.argument_names).fullmatch(part)), None)
+    if concept is not None and concept.key in ("id", "name", "date", "time", "category", "location", "address", "quantity", "amount"):
+        return Concept(
+            concept.key,
+            _label(words),
+            concept.argument_names,
+            concept.questions,
+            _read_back_pattern(words, concept),
+            concept.is_free_text,
+            concept.values,
+        )
+    return concept
 
 
 def name_words(name: str) -> list[str]:
-    """`dueDate`, `due_date`, `due-date` → `due date`, in lower case."""
+    """Return the words of a name in lower case: `due date` for `dueDate`, `due_date` and `due-date`."""
     return re.sub(r"[^\w]+|_", " ", _CAMEL.sub(" ", name)).casefold().split() or [name.casefold()]
 
 
-def instead_of(key: str) -> str:
-    """What a person tells who does not know what is asked for, but knows something near it; empty where there is nothing near."""
-    return _WIDER.get(key, "")
+def related_concept(key: str) -> str:
+    """Return the concept that a user answers with instead of an unknown one; empty where there is none."""
+    return _RELATED.get(key, "")
 
 
-def _labelled(words: str) -> str:
+def _label(words: str) -> str:
     return re.sub(r"\bid\b", "ID", words)
 
 
-def _read_back(words: str, found: Concept) -> str:
-    return f"{re.escape(words)}|{found.read_back}" if found.read_back and found.key != "id" else re.escape(words)
+def _read_back_pattern(words: str, concept: Concept) -> str:
+    return f"{re.escape(words)}|{concept.read_back_labels}" if concept.read_back_labels and concept.key != "id" else re.escape(words)
 
 
 @lru_cache(maxsize=512)

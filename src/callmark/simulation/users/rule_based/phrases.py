@@ -1,10 +1,10 @@
-"""Phrases by which a user knows what an agent means: that a yes is asked for, that something is done, refused, offered. Texts are
-matched in lower case, but for `IDENTIFIER`.
+"""Patterns for what an agent means: it asks for confirmation, something is done, refused or offered. They match text in lower case, except
+for `IDENTIFIER`.
 """
 
 import re
 
-CONFIRM = re.compile(
+ASKS_CONFIRMATION = re.compile(
     r"\b(?:shall|should|may|can|could) (?:i|we)\b(?! (?:help|do for|assist|use|call|put|ask|have|know|get|see|bother|offer|do (?:any|"
     r"some|more|else)))|\b(?:is|are|was|does|do|did) (?:that|this|these|those|it|everything|all|the|they|my|i|"
     r"what i)\b.{0,80}\b(?:correct|right|ok|okay|fine|accurate|good|alright|correctly|as you'?d? ?(?:want\w*|expect\w*|like\w*)|"
@@ -21,9 +21,9 @@ IDENTIFY = re.compile(
     r"\bdid you mean\b|\bis that the one\b|\bthe one you mean"
 )
 INTENT = re.compile(r"(?<!do )(?<!would )\byou(?:'d| would|'re| are)? (?:want|like|wish|need|looking|trying) to\b")
-ADDING = re.compile(r"\b(?:i|we|me to) (?:set|add|include|specify|put|attach|note|record|enter)\b")
+WOULD_ADD = re.compile(r"\b(?:i|we|me to) (?:set|add|include|specify|put|attach|note|record|enter)\b")
 ALSO = re.compile(r"\b(?:also|another|as well|too|additionally|in addition|further|next)\b")
-CLOSING = re.compile(
+ASKS_ANYTHING_ELSE = re.compile(
     r"\b(?:any|some)(?:thing|body)? ?else\b|\b(?:any|some)thing (?:further|more|other)\b|\bwhat else\b|\bfurther (?:assistance|help|"
     r"questions)|\b(?:an)?other (?:questions?|requests?|issues?|matters?)|\b(?:let me|let us) know if (?:you|there|i can)|\bmore (?:i|"
     r"we) can (?:do|help)|\belse (?:i|we) can|\bfeel free to|\bhappy to help with\b|\banything you need\b|\bis that all\b|"
@@ -31,12 +31,12 @@ CLOSING = re.compile(
     r"question|concern)|\b(?:do|have) you (?:have |got )?(?:anything )?more\b"
 )
 LEAVING = re.compile(r"\b(?:end|close|finish) (?:the|this|our) (?:session|chat|conversation)")
-MORE = re.compile(
+ANYTHING_TO_ADD = re.compile(
     r"\b(?:to|you'd like to|want to|should|i should|you want to|like me to) (?:add|include|change|mention|adjust|correct|know|note|"
     r"modify)|\bbefore i\b|\bto (?:the|this|that) (?:ticket|item|request|order|description)\b|\babout (?:the|this) (?:ticket|item|"
     r"issue|problem|request)\b"
 )
-OPEN = re.compile(
+OPEN_QUESTION = re.compile(
     r"\b(?:how|what) (?:can|may|could|might|should) (?:i|we) (?:\w+ )?(?:help|do for|do you|assist|be of)|\bwhat (?:would|do|"
     r"did) you (?:like|want|need|wish)(?: me)?(?: to do| help(?: with)?| done| today| from me)?\W*$|\bwhat can i do|\bhow (?:can|"
     r"may) i\b|\b(?:what|which)\b.{0,20} brings you|\bwhat do you need|\bwhat(?:'s| is) your (?:request|question|concern)|"
@@ -46,10 +46,10 @@ OPEN = re.compile(
     r"\bon your mind|\bnot sure (?:what|i understand)|"
     r"\bcould you clarify|\bwhat can we do"
 )
-CHANGE = re.compile(
+WHAT_TO_CHANGE = re.compile(
     r"\b(?:what|which|how)\b.{0,60}\b(?:chang|updat|edit|modif|alter|correct(?:ed|ion)|adjust)|\bwhich fields?\b|\bnew values?\b"
 )
-EVERYTHING = re.compile(
+ALL_DETAILS = re.compile(
     r"\b(?:all|any|the|following|some|necessary|required|more|few|your|these|relevant|remaining|its|with) (?:\w+ ){0,2}(?:details|"
     r"information|info|specifics|fields|particulars|data)\b|\bin one go\b|\ball at once\b|\bfill (?:in|out)\b"
 )
@@ -68,23 +68,23 @@ REFUSAL = re.compile(
     r"option|tool|way)"
 )
 ALTERNATIVE = re.compile(r"\binstead\b|\balternativ|\bbut (?:i|we) can\b|\bwhat i can do\b|\bhowever,? i can\b|\brather\b|\bi can only\b")
-_DID = (
+_WHOLE_DONE = (
     r"created|opened|saved|submitted|logged|assigned|closed|registered|filed|raised|booked|cancelled|canceled|completed|scheduled|"
     r"removed|deleted|sent|finished|reopened|resolved|placed|stored|linked|attached|processed|generated|issued|set up|escalated|done|"
     r"in place|on file|in (?:the|our) system|taken care of|sorted|all set|set for you"
 )
-_DID_PART = r"added|updated|changed|set|entered|applied|modified|adjusted|moved|marked|edited"
-DONE = re.compile(rf"\b(?:(?P<whole>{_DID})|(?P<part>{_DID_PART}))\b")
+_PART_DONE = r"added|updated|changed|set|entered|applied|modified|adjusted|moved|marked|edited"
+DONE = re.compile(rf"\b(?:(?P<whole>{_WHOLE_DONE})|(?P<part>{_PART_DONE}))\b")
 NOT_YET = re.compile(
     r"\b(?:will|would|'ll|shall|to be|be|not|once|after|before|if|when|until|could|can|cannot|unless|about to|ready|going|draft|"
     r"should|must|needs?|want|being|never|may|how|nothing|almost|get|getting|while)\b|n't\b|'ll\b|'d\b"
 )
-HAS = re.compile(r"\b(?:has|have|was|were|is|are|been|successfully|now|just|i|we|all|it|that|everything)\b|'ve\b|'s\b|^\W*$")
-NUMBER_IS = re.compile(
+DONE_AUXILIARY = re.compile(r"\b(?:has|have|was|were|is|are|been|successfully|now|just|i|we|all|it|that|everything)\b|'ve\b|'s\b|^\W*$")
+GIVES_REFERENCE = re.compile(
     r"\b(?:reference|number|id|ticket)\b.{0,20}\b(?:is|:)\s*[a-z]{0,10}[-#]?[0-9]|\byou(?:'ll| will| can) find it (?:as|under)"
 )
-SEEN = re.compile(r"\b(?:found|matching|matches|currently|existing|located)\b")  # what is said of what was there before
-LONG_AGO = re.compile(
+ABOUT_EXISTING = re.compile(r"\b(?:found|matching|matches|currently|existing|located)\b")
+PAST_DATE = re.compile(
     r"\s+(?:on (?:\w{3,9} )?[0-9]|on (?:mon|tue|wed|thu|fri|sat|sun)|last\b|yesterday|in [0-9]{4}|[0-9a-z]+ (?:days?|weeks?) ago)"
 )
 FOUND = re.compile(
@@ -92,10 +92,12 @@ FOUND = re.compile(
     r"matches|items)\b|\bcurrently\b|\bshows?\b|\bit is\b|\bhave a look\b"
 )
 CHOICE = re.compile(r"\b(?:which|choose|choice|pick|select|options?|one of|prefer|either|following)\b|(?:\bor\b|/)")
-INLINE = re.compile(
+INLINE_OPTIONS = re.compile(
     r"\(([^()\n]{3,200})\)|:\s*([^:?\n]{3,200}\bor\b[^:?\n]{1,60})|\b((?:[\w'-]{1,30}(?: [\w'-]{1,30})?, ?){1,8}(?:or|"
     r"and/or) [\w'-]{1,30}(?: [\w'-]{1,30})?)"
 )
-NOT_ASKED = re.compile(r"\b(?:confirmed|thanks|thank you|confirms|will (?:be )?confirm|email|confirmation (?:number|e-?mail|message))\b")
+NOT_A_CONFIRMATION = re.compile(
+    r"\b(?:confirmed|thanks|thank you|confirms|will (?:be )?confirm|email|confirmation (?:number|e-?mail|message))\b"
+)
 READ_BACK = re.compile(r"^[^:=|\n]{1,40}(?::|=|\s\|)\s*\S")
 IDENTIFIER = re.compile(r"\b[A-Z]{2,10}[-#_ ]?[0-9]{1,10}\b|#[0-9]{1,10}\b")

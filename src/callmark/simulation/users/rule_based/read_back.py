@@ -1,132 +1,136 @@
-"""What an agent reads back before it acts, held against what the user wants: which of their values are wrong there, which are missing.
+"""Compare what an agent reads back with what the user wants: which values are wrong or missing.
 
-A value is only called wrong where something else stands in its place: after its label, or beside it (`a High priority ticket`). What is
-said in other words (`Information Technology` for `IT`, `10 May 2025` for `2025-05-10`) is the same.
+A value is wrong only where another one is in its place: after its label, or beside it (`a High priority ticket`). Other spellings
+(`Information Technology` for `IT`, `10 May 2025` for `2025-05-10`) are the same value.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 
-from callmark.calls.dates import dates_in, written_date
+from callmark.calls.dates import find_dates, parse_date
 from callmark.calls.words import words
-from callmark.simulation.users.rule_based.sentences import plain
+from callmark.simulation.users.rule_based.sentences import clean_text
 from callmark.simulation.users.rule_based.tasks import Slot
 
-_LONGEST_VALUE = 500
-_NOTHING = re.compile(r"(?:none|n/?a|not (?:set|given|specified)|unspecified|unknown|tbd|missing|empty|unassigned|[-–—?])?")
-_FILLER = re.compile(
+_MAX_VALUE = 500
+_EMPTY_VALUE = re.compile(r"(?:none|n/?a|not (?:set|given|specified)|unspecified|unknown|tbd|missing|empty|unassigned|[-–—?])?")
+_FILLER_WORDS = re.compile(
     r"the|a|an|to|for|of|on|by|in|is|it|be|team|department|level|priority|workflow|type|process|status|code|date|due|as|this|"
     r"that"
 )
 _CODE = re.compile(r"[A-Z]{2,5}")
-_CUT = re.compile(r"[,;|\n(?]|\.(?:\s|$)|\s(?:and|with|due|by|assigned|for|in|as|at|on)\s")
-_SET = (  # what stands between a label and its value
+_VALUE_END = re.compile(r"[,;|\n(?]|\.(?:\s|$)|\s(?:and|with|due|by|assigned|for|in|as|at|on)\s")
+_LABEL_SEPARATOR = (  # between a label and its value
     r"\s*(?:\(\w{1,20}\)\s*)?(?:code|type|level|date|id)?\s*"
     r"(?:[:=|]|->|→|\s[-–—]\s|\b(?:is now|is set to|is|was|will be|set to|to|of|as)\b)\s*"
 )
 
 
-def wrong_in(
-    text: str, slots: Mapping[str, Slot], wanted: Mapping[str, str], *, besides: Sequence[Slot] = (), updating: bool = False
+def find_wrong_values(
+    text: str, slots: Mapping[str, Slot], expected: Mapping[str, str], *, other_slots: Sequence[Slot] = (), is_update: bool = False
 ) -> dict[str, str]:
-    """The slots that a text says wrongly, each with what it says instead (empty: that there is none).
+    """Return the slots with a wrong value in a text, each with that value (empty: the text says that there is none).
 
-    `wanted` is what each should be, as text. A value that is right for one of the slots `besides` (another task's) is no mistake. Where
-    something is changed that there is (`updating`), the old value may stand there too.
+    `expected` is the value of each slot as text. A value of one of the `other_slots` (of another task) is not wrong. With `is_update`, the
+    old value may be there too.
     """
-    text = plain(text)
+    text = clean_text(text)
     found = {}
     for name, slot in slots.items():
-        if updating and is_said(text, wanted[name]):
+        if is_update and mentions_value(text, expected[name]):
             continue
-        others = [other.text for other in besides if other.label == slot.label]
-        said = _said_wrongly(text, slot, [wanted[name], *([slot.says] if slot.says and wanted[name] == slot.text else []), *others])
-        if said is not None:
-            found[name] = said
+        choices = [stated_text.text for stated_text in other_slots if stated_text.label == slot.label]
+        stated = _find_wrong_value(
+            text, slot, [expected[name], *([slot.says] if slot.says and expected[name] == slot.text else []), *choices]
+        )
+        if stated is not None:
+            found[name] = stated
     return found
 
 
-def is_said(text: str, value: str) -> bool:
-    """Whether a value stands in a text. A short one must stand there as it is written: `IT` is not `it`."""
+def mentions_value(text: str, value: str) -> bool:
+    """Return whether a text mentions a value. A short value must match exactly: `IT` is not `it`."""
     value = value.strip()
     if not value:
         return True
     if len(value) <= 3:
         return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) is not None
-    date = written_date(value)
-    if date is not None and any(str(other)[:10] == str(date)[:10] for other in dates_in(text)):
+    date = parse_date(value)
+    if date is not None and any(str(stated_text)[:10] == str(date)[:10] for stated_text in find_dates(text)):
         return True
     return f" {' '.join(words(value))} " in f" {' '.join(words(text))} "
 
 
-def same(value: str, said: str) -> bool:
-    """Whether what was said is the value, for a person who does not split hairs."""
-    date = written_date(value)
-    if date is not None and (others := dates_in(said)):
-        return any(str(other)[:10] == str(date)[:10] for other in others)
-    ours, theirs = words(value), words(said)
-    if ours == theirs or not ours:
+def is_same_value(value: str, stated: str) -> bool:
+    """Return whether a statement means the value, leniently."""
+    date = parse_date(value)
+    if date is not None and (choices := find_dates(stated)):
+        return any(str(stated_text)[:10] == str(date)[:10] for stated_text in choices)
+    value_words, stated_words = words(value), words(stated)
+    if value_words == stated_words or not value_words:
         return True
-    one, other = " ".join(ours), " ".join(theirs)
-    if f" {one} " in f" {other} " or (len(theirs) >= max(2, len(ours) // 2) and f" {other} " in f" {one} "):
+    value_text, stated_text = " ".join(value_words), " ".join(stated_words)
+    if f" {value_text} " in f" {stated_text} " or (
+        len(stated_words) >= max(2, len(value_words) // 2) and f" {stated_text} " in f" {value_text} "
+    ):
         return True
-    telling = {word for word in ours if not _FILLER.fullmatch(word)}
-    if telling and telling == {word for word in theirs if not _FILLER.fullmatch(word)}:
+    specific = {word for word in value_words if not _FILLER_WORDS.fullmatch(word)}
+    if specific and specific == {word for word in stated_words if not _FILLER_WORDS.fullmatch(word)}:
         return True
-    return _CODE.fullmatch(value) is not None and bool(theirs) and _short_for(value.casefold(), theirs)
+    return _CODE.fullmatch(value) is not None and bool(stated_words) and _abbreviates(value.casefold(), stated_words)
 
 
-def _said_wrongly(text: str, slot: Slot, right: Sequence[str]) -> str | None:
-    labels = "|".join(filter(None, (re.escape(slot.label), slot.concept.read_back if slot.concept else "", re.escape(slot.name))))
-    wrong: str | None = None
-    for match in re.finditer(rf"(?<!\w)(?:{labels})(?!\w)['\"]?{_SET}", text, re.IGNORECASE):
-        said = text[match.end() : match.end() + _LONGEST_VALUE].partition("\n")[0].strip().strip("\"'|").strip()
-        if any(_begins_with(said, value) for value in right):
+def _find_wrong_value(text: str, slot: Slot, correct: Sequence[str]) -> str | None:
+    labels = "|".join(filter(None, (re.escape(slot.label), slot.concept.read_back_labels if slot.concept else "", re.escape(slot.name))))
+    wrong_value: str | None = None
+    for match in re.finditer(rf"(?<!\w)(?:{labels})(?!\w)['\"]?{_LABEL_SEPARATOR}", text, re.IGNORECASE):
+        stated = text[match.end() : match.end() + _MAX_VALUE].partition("\n")[0].strip().strip("\"'|").strip()
+        if any(_starts_with(stated, value) for value in correct):
             return None
-        short = _CUT.split(said, maxsplit=1)[0].strip(" .!\"'|*_")
-        if _NOTHING.fullmatch(short.casefold()):
-            wrong = "" if wrong is None and ":" in match[0] else wrong
-        elif any(same(value, short) for value in right):
+        stated_value = _VALUE_END.split(stated, maxsplit=1)[0].strip(" .!\"'|*_")
+        if _EMPTY_VALUE.fullmatch(stated_value.casefold()):
+            wrong_value = "" if wrong_value is None and ":" in match[0] else wrong_value
+        elif any(is_same_value(value, stated_value) for value in correct):
             return None
-        elif _is_value(short, slot, match[0]):
-            wrong = wrong or short
-    if wrong is not None:
-        return wrong
-    return _beside(text, slot, right)
+        elif _can_be_value(stated_value, slot, match[0]):
+            wrong_value = wrong_value or stated_value
+    if wrong_value is not None:
+        return wrong_value
+    return _wrong_value_beside_label(text, slot, correct)
 
 
-def _is_value(said: str, slot: Slot, label: str) -> bool:
-    """Whether what stands after a label can be meant as a value at all. In a sentence only what is known to be one is taken for it."""
+def _can_be_value(stated: str, slot: Slot, label: str) -> bool:
+    """Return whether the text after a label can be a value. In a sentence only a known value counts."""
     if re.search(r"[:=|→]|->", label):
         return True
-    return said.casefold() in {other.casefold() for other in slot.others} or written_date(said) is not None
+    return stated.casefold() in {stated_text.casefold() for stated_text in slot.choices} or parse_date(stated) is not None
 
 
-def _beside(text: str, slot: Slot, right: Sequence[str]) -> str | None:
-    """Another of the values that a thing can have, right before its label (`High priority`); or another date, where there is but one."""
-    for other in slot.others:
-        if any(same(value, other) for value in right):
+def _wrong_value_beside_label(text: str, slot: Slot, correct: Sequence[str]) -> str | None:
+    """Return another choice right before the label (`High priority`), or another date where the text has only one; else None."""
+    for stated_text in slot.choices:
+        if any(is_same_value(value, stated_text) for value in correct):
             continue
-        pattern = rf"(?<!\w){re.escape(other)}[\"']?[ -](?:{re.escape(slot.label.split()[0])})(?!\w)"
-        if re.search(pattern, text, re.IGNORECASE) and not any(is_said(text.casefold(), value.casefold()) for value in right):
-            return other
-    date = next((found for value in right if (found := written_date(value))), None)
+        pattern = rf"(?<!\w){re.escape(stated_text)}[\"']?[ -](?:{re.escape(slot.label.split()[0])})(?!\w)"
+        if re.search(pattern, text, re.IGNORECASE) and not any(mentions_value(text.casefold(), value.casefold()) for value in correct):
+            return stated_text
+    date = next((found for value in correct if (found := parse_date(value))), None)
     if date is not None:
-        said = dates_in(text)
-        if len(said) == 1 and str(said[0])[:10] != str(date)[:10] and re.search(r"\b(?:due|deadline|by|until)\b", text, re.IGNORECASE):
-            return str(said[0])[:10]
+        stated = find_dates(text)
+        if len(stated) == 1 and str(stated[0])[:10] != str(date)[:10] and re.search(r"\b(?:due|deadline|by|until)\b", text, re.IGNORECASE):
+            return str(stated[0])[:10]
     return None
 
 
-def _begins_with(said: str, value: str) -> bool:
-    ours = words(value)
-    return bool(ours) and words(said)[: len(ours)] == ours
+def _starts_with(stated: str, value: str) -> bool:
+    value_words = words(value)
+    return bool(value_words) and words(stated)[: len(value_words)] == value_words
 
 
-def _short_for(code: str, said: Sequence[str]) -> bool:
-    """Whether a code may stand for these words: their initials, or letters of the first in their order."""
-    told = [word for word in said if not _FILLER.fullmatch(word)] or list(said)
-    if "".join(word[0] for word in told).startswith(code):
+def _abbreviates(code: str, stated: Sequence[str]) -> bool:
+    """Return whether a code may abbreviate these words: their initials, or letters of the first in order."""
+    specific_words = [word for word in stated if not _FILLER_WORDS.fullmatch(word)] or list(stated)
+    if "".join(word[0] for word in specific_words).startswith(code):
         return True
-    letters = iter(told[0])
-    return told[0][:1] == code[0] and all(letter in letters for letter in code)
+    letters = iter(specific_words[0])
+    return specific_words[0][:1] == code[0] and all(letter in letters for letter in code)

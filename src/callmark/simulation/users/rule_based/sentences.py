@@ -1,6 +1,6 @@
-"""An agent's text taken apart: sentences, which of them ask for something, and the clauses of these.
+"""Split an agent's text into sentences and clauses, and find those that ask for something.
 
-Markup is taken out, and a very long text is looked at from both ends: what is asked mostly stands last.
+Markup is removed. Of a very long text only the start and the end are read: questions mostly come last.
 """
 
 import re
@@ -9,19 +9,19 @@ from html import unescape
 
 from msgspec import Struct
 
-LONGEST = 6000  # characters that are looked at
-_FIRST = 2000  # of them, from the beginning
+MAX_LENGTH = 6000  # characters
+_HEAD_LENGTH = 2000  # of them, from the start
 
 _MARKUP = re.compile(r"<[^<>\n]{1,200}>|(?<!\w)[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}(?!\w)|^\s{0,8}#{1,6}\s", re.MULTILINE)
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "？": "?", "！": "!", "。": ".", "：": ":", "\t": " ", "\xa0": " "})
 _BULLET = re.compile(r"^\s{0,12}(?:[-*•–·▪►]|\(?[0-9]{1,2}[.)]|\(?[a-hA-H]\))\s+")
-_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=\S)")
+_SENTENCE_BREAK = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=\S)")
 _SHORT_FORMS = re.compile(r"\b(e\.g|i\.e|etc|approx|dept|no|mr|mrs|ms|dr)\.(?=\s|,)", re.IGNORECASE)
-_CLAUSE = re.compile(
+_CLAUSE_BREAK = re.compile(
     r"[;,]\s*(?:and |but |or |so )?|\s+[-–—]\s+|\s+(?:and|but|or)\s+(?=(?:by when|to whom|for whom|what|which|who|whom|when|where|why|"
     r"how|should|shall|do|does|is|are|would|can|could|may)\b)|:\s+"
 )
-_LED = re.compile(
+_QUESTION_LEAD = re.compile(
     r"(?:(?:and|so|now|then|also|but|or|ok|okay|please|next|first|finally|lastly|great|well|just)\s+)*(?:(?:to|for|by|in|from|at|on|"
     r"under|until)\s+)?(?:what|which|who|whom|whose|when|where|why|how|should|shall|do|does|did|is|are|would|will|can|could|may|have|"
     r"has|any|tell|give|provide|enter|specify|describe|let|choose|select|pick|state|supply|type|want|need|i need|i'd need|"
@@ -46,75 +46,76 @@ _ASIDE = re.compile(
     r"process|raise|update|get|make|continue|move|be|do|find)\b|once\b|after\b|if\b|when (?:it|you|the|this|that|they|we|i)\b|"
     r"as soon as\b|for (?:the|your|this|that) (?:\w+ ){0,3}(?:ticket|item|request|order|task|case)\b)"
 )
-_ASKS = re.compile(r"\b(?:need|require|missing|tell me|provide|like to know)\b")
-_PLAIN_ACKS = 3  # words of an aside that ends with its own comma
-_PROMPT = re.compile(r"^[\w /()',-]{1,60}(?:\([^()]{1,120}\))?:$")
+_REQUEST_WORDS = re.compile(r"\b(?:need|require|missing|tell me|provide|like to know)\b")
+_MAX_ACKNOWLEDGMENT = 3  # words of an aside that ends with its own comma
+_FORM_PROMPT = re.compile(r"^[\w /()',-]{1,60}(?:\([^()]{1,120}\))?:$")
 
 
 class Sentence(Struct, frozen=True):
-    """One sentence, as it stands: whether it asks for something, and whether it is a line of a list or table."""
+    """A sentence: whether it asks for something, and whether it is an item of a list or a table row."""
 
     text: str
-    asks: bool
-    listed: bool = False
+    is_question: bool
+    is_list_item: bool = False
 
 
-def plain(text: str) -> str:
-    """The text without markup, with plain quotes, no longer than is looked at."""
-    if len(text) > LONGEST:
-        text = f"{text[:_FIRST]}\n{text[_FIRST - LONGEST :]}"
+def clean_text(text: str) -> str:
+    """Return the text without markup, with plain quotes, cut to the maximum length."""
+    if len(text) > MAX_LENGTH:
+        text = f"{text[:_HEAD_LENGTH]}\n{text[_HEAD_LENGTH - MAX_LENGTH :]}"
     return _SHORT_FORMS.sub(r"\1", _MARKUP.sub("", unescape(text).translate(_QUOTES)))
 
 
 def sentences(text: str) -> Iterator[Sentence]:
-    """The sentences of a text that `plain` has made. The lines of a list that something asks for (`I need the following:`) ask too."""
-    asking = False
+    """Yield the sentences of a cleaned text. Items of a list that is asked for (`I need the following:`) are questions too."""
+    list_is_question = False
     lines = [line for line in text.splitlines() if line.strip()]
     for number, line in enumerate(lines, 1):
         bullet = _BULLET.match(line)
         body = line[bullet.end() :].strip() if bullet else line.strip()
         if bullet or line.lstrip().startswith("|"):
-            yield Sentence(body, asking or body.endswith("?"), True)
+            yield Sentence(body, list_is_question or body.endswith("?"), True)
             continue
-        asking = False
-        for part in _END.split(body):
-            asks = is_asking(part)
-            asking = part.endswith(":") and (asks or "following" in part.casefold())
-            yield Sentence(part, asks or (number == len(lines) and _PROMPT.match(part) is not None))
+        list_is_question = False
+        for part in _SENTENCE_BREAK.split(body):
+            asks = is_question(part)
+            list_is_question = part.endswith(":") and (asks or "following" in part.casefold())
+            yield Sentence(part, asks or (number == len(lines) and _FORM_PROMPT.match(part) is not None))
 
 
-def is_asking(sentence: str) -> bool:
-    """Whether a sentence asks for something: a question, or `please tell me …`, `I still need …`."""
+def is_question(sentence: str) -> bool:
+    """Return whether a sentence asks for something: a question, or `please tell me …`, `I still need …`."""
     return sentence.rstrip("\"') ").endswith("?") or "?" in sentence[-3:] or _REQUEST.search(sentence.casefold()) is not None
 
 
 def clauses(sentence: str) -> Iterator[tuple[str, bool]]:
-    """The clauses of a sentence, in lower case, each with whether it begins like a question. What is said by the way (`thanks for the
-    title`, `before I create it`) is left out, with what hangs on it.
+    """Yield the clauses of a sentence in lower case, each with whether it starts like a question. Asides (`thanks for the title`, `before I
+    create it`) are left out.
     """
     aside = False
     parts: list[tuple[str, bool]] = []
-    found = [part.strip() for part in _CLAUSE.split(sentence.casefold()) if part and part.strip()]
-    for number, part in enumerate(found):
-        led = _LED.match(part) is not None
-        if _ASIDE.match(part) and not led and not _ASKS.search(part):
-            aside = len(part.split()) > _PLAIN_ACKS
-            if number == len(found) - 1 and not parts:
-                parts.append((part, led))
+    parts_found = [part.strip() for part in _CLAUSE_BREAK.split(sentence.casefold()) if part and part.strip()]
+    for number, part in enumerate(parts_found):
+        is_led = _QUESTION_LEAD.match(part) is not None
+        if _ASIDE.match(part) and not is_led and not _REQUEST_WORDS.search(part):
+            aside = len(part.split()) > _MAX_ACKNOWLEDGMENT
+            if number == len(parts_found) - 1 and not parts:
+                parts.append((part, is_led))
             continue
-        if aside and not led:
+        if aside and not is_led:
             continue
         aside = False
-        parts.append((part, led))
+        parts.append((part, is_led))
     yield from parts
 
 
-def bullets(found: Iterable[Sentence]) -> list[str]:
-    """The lines of lists."""
-    return [sentence.text for sentence in found if sentence.listed]
+def list_items(parts_found: Iterable[Sentence]) -> list[str]:
+    """Return the items of lists."""
+    return [sentence.text for sentence in parts_found if sentence.is_list_item]
 
 
-def is_wh(clause: str) -> bool:
+def is_wh_question(clause: str) -> bool:
+    """Return whether a clause starts with a question word."""
     return (
         re.match(
             r"(?:(?:and|so|now|then|also|but|or|please|ok|okay)\s+)*(?:(?:to|for|by|in|from|at|on|under|until)\s+)?(?:what|which|who|"

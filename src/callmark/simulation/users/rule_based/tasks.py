@@ -1,4 +1,4 @@
-"""What a user who is no model wants: tasks, each with what they know of it, from a scenario's data or from its expected calls."""
+"""The tasks of a rule-based user, each with its slots, from a scenario's data or its expected calls."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,46 +11,45 @@ from callmark.calls.schema import properties
 from callmark.calls.values import agrees
 from callmark.errors import BadInput
 from callmark.formats.scenarios import TaskData, UserData, read_data
-from callmark.simulation.users.rule_based.concepts import Concept, concept_of, name_words
+from callmark.simulation.users.rule_based.concepts import Concept, find_concept, name_words
 from callmark.types import Call, Case, Tool
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_PLUGIN = re.compile(r"[-.:/]|__")  # between a plugin's name and its function's
-_DULL = re.compile(
+_PLUGIN_SEPARATOR = re.compile(r"[-.:/]|__")  # between plugin and function name
+_STOP_WORDS = re.compile(
     r"a|an|the|my|our|your|this|that|new|some|of|for|to|in|on|with|and|it|its|me|please|about|from|by|at|i|want|need|would|"
     r"like|create|open|make|add|update|change|edit|set|log|file|raise|submit|register|search|find|look|up|list|show|get|"
     r"check|see|close|delete|remove|cancel|report|book|order|give|tell|have|do|support"
 )
-_UPDATING = re.compile(r"\b(?:updat|chang|edit|clos|mov|mark|modif|adjust|reopen|resolv)")
-_LOOKING = re.compile(r"\b(?:search|find|look|list|show|get|check|see|read|fetch|lookup|view|know|query|explain)\b")
+_UPDATE_VERBS = re.compile(r"\b(?:updat|chang|edit|clos|mov|mark|modif|adjust|reopen|resolv)")
+_READ_VERBS = re.compile(r"\b(?:search|find|look|list|show|get|check|see|read|fetch|lookup|view|know|query|explain)\b")
 
 
 class Slot(Struct, frozen=True):
-    """One thing that a user knows of a task: its name, its value, how this person words it (empty: as it is), what kind of thing it is,
-    and what else it could be, where the tools say so.
+    """A value that the user knows for a task: name, value, the user's own wording (empty: the value itself), its concept, and choices and
+    description as the tools give them.
     """
 
     name: str
     value: Any
     says: str = ""
     concept: Concept | None = None
-    others: tuple[str, ...] = ()
-    described: str = ""
+    choices: tuple[str, ...] = ()
+    description: str = ""
 
     @property
     def label(self) -> str:
-        """What people call it."""
+        """Return its name in conversation."""
         return self.concept.label if self.concept else " ".join(name_words(self.name))
 
     @property
     def text(self) -> str:
-        return written(self.value)
+        """Return its value as text."""
+        return format_value(self.value)
 
 
 class Task(Struct, frozen=True):
-    """One thing that a user wants done. `changes` are values that they come to want instead; `words` are nouns by which it is known;
-    `looks` says that they only want to know something, `updates` that they want something changed that there is.
-    """
+    """A goal of the user. `changes` are values that the user changes their mind to; `words` are nouns that identify the task."""
 
     goal: str
     slots: dict[str, Slot] = {}
@@ -59,57 +58,59 @@ class Task(Struct, frozen=True):
     words: tuple[str, ...] = ()
 
     @property
-    def looks(self) -> bool:
-        return _LOOKING.search(" ".join(self.goal.casefold().split()[:3])) is not None
+    def is_lookup(self) -> bool:
+        """Return whether the user only wants to know something."""
+        return _READ_VERBS.search(" ".join(self.goal.casefold().split()[:3])) is not None
 
     @property
-    def updates(self) -> bool:
-        return _UPDATING.search(self.goal.casefold()) is not None
+    def is_update(self) -> bool:
+        """Return whether the user wants something existing changed."""
+        return _UPDATE_VERBS.search(self.goal.casefold()) is not None
 
 
-def data_of(case: Case) -> UserData:
-    """What the user of a scenario goes by. Data that cannot be used raises `BadInput` that names the scenario and the field."""
+def read_user_data(case: Case) -> UserData:
+    """Return the user data of a scenario. Data that cannot be used raises `BadInput` that names the scenario and the field."""
     try:
         return read_data(case.data)
     except BadInput as error:
         raise BadInput(f"{case.place} ({case.id}): {error}" if case.place else f"{case.id}: {error}", error.hint) from None
 
 
-def tasks_of(case: Case) -> tuple[Task, ...]:
-    """What the user of a scenario wants, in order; at least one thing.
+def read_tasks(case: Case) -> tuple[Task, ...]:
+    """Return the tasks of a scenario in order, at least one.
 
-    From `data.tasks`; without any, one of each expected call that has arguments; without those, what the description says.
+    They come from `data.tasks`; without that, from each expected call with arguments; without those, from the description.
     """
-    given = data_of(case).tasks
-    return _from_calls(case) if given is None else tuple([_from_data(task, case) for task in given])
+    data = read_user_data(case).tasks
+    return _from_calls(case) if data is None else tuple([_from_data(task, case) for task in data])
 
 
-def written(value: Any) -> str:
-    """A value as people write it."""
+def format_value(value: Any) -> str:
+    """Return a value as people write it."""
     match value:
         case bool():
             return "yes" if value else "no"
         case None:
             return "nothing"
         case list() | tuple():
-            parts = [written(item) for item in value]
+            parts = [format_value(item) for item in value]
             return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts) or "nothing"
         case dict():
-            return ", ".join(f"{key} {written(item)}" for key, item in value.items()) or "nothing"
+            return ", ".join(f"{key} {format_value(item)}" for key, item in value.items()) or "nothing"
         case float() if value.is_integer() and abs(value) < 1e15:
             return str(int(value))
     return str(value).strip()
 
 
-def _from_data(given: TaskData, case: Case) -> Task:
-    goal = given.goal.strip() or (case.description.strip().rstrip(".") if not given.opening else "get that done") or "get that done"
-    slots = {name: value for name, value in given.slots.items() if value is not None}
+def _from_data(data: TaskData, case: Case) -> Task:
+    goal = data.goal.strip() or (case.description.strip().rstrip(".") if not data.opening else "get that done") or "get that done"
+    slots = {name: value for name, value in data.slots.items() if value is not None}
     return Task(
         goal,
-        {name: _slot(name, value, given.says.get(name, ""), case) for name, value in slots.items()},
-        given.opening.strip(),
-        given.changes,
-        tuple(word.casefold() for word in given.words) or _nouns(goal),
+        {name: _make_slot(name, value, data.says.get(name, ""), case) for name, value in slots.items()},
+        data.opening.strip(),
+        data.changes,
+        tuple(word.casefold() for word in data.words) or _nouns(goal),
     )
 
 
@@ -125,16 +126,16 @@ def _from_calls(case: Case) -> tuple[Task, ...]:
 def _from_call(call: Call, case: Case) -> Task:
     goal = _goal(call.name)
     slots = {}
-    for name, wanted in call.arguments.items():
-        for value in _known(wanted):
-            slots[name] = _slot(name, value, "", case, next((tool for tool in case.tools if tool.name == call.name), None))
+    for name, expected in call.arguments.items():
+        for value in _knowable_values(expected):
+            slots[name] = _make_slot(name, value, "", case, next((tool for tool in case.tools if tool.name == call.name), None))
             break
     return Task(goal, slots, "", {}, _nouns(goal))
 
 
 def _goal(name: str) -> str:
-    """`ActionItemPlugin-create_action_item` → `create an action item`."""
-    words = _CAMEL.sub("_", _PLUGIN.split(name)[-1] or name).replace("_", " ").casefold().split()
+    """Return `create an action item` for `ActionItemPlugin-create_action_item`."""
+    words = _CAMEL.sub("_", _PLUGIN_SEPARATOR.split(name)[-1] or name).replace("_", " ").casefold().split()
     if len(words) < 2 or words[-1].endswith("s") or words[0] in ("list", "get", "search"):
         return " ".join(words) or "get that done"
     return f"{words[0]} {'an' if words[1][0] in 'aeiou' else 'a'} {' '.join(words[1:])}"
@@ -142,36 +143,36 @@ def _goal(name: str) -> str:
 
 def _nouns(goal: str) -> tuple[str, ...]:
     found = [word.strip(".,;:!?\"'()") for word in goal.casefold().split()]
-    return tuple(dict.fromkeys(word for word in found if len(word) > 2 and not _DULL.fullmatch(word)))
+    return tuple(dict.fromkeys(word for word in found if len(word) > 2 and not _STOP_WORDS.fullmatch(word)))
 
 
-def _known(wanted: Any) -> Iterator[Any]:
-    """Values that a user could know of what is expected; none of a pattern, which only tells what others have made up."""
-    if not is_matcher(wanted):
-        if wanted is not None and not has_matcher(wanted):
-            yield wanted
+def _knowable_values(expected: Any) -> Iterator[Any]:
+    """Yield the values that a user could know for an expected argument; none for a pattern."""
+    if not is_matcher(expected):
+        if expected is not None and not has_matcher(expected):
+            yield expected
         return
-    match wanted:
+    match expected:
         case {"$literal": value} | {"$similar": value}:
             yield value
-        case {"$approx": value} | {"$date": value} | {"$text": value} | {"$contains": value} if agrees(wanted, value):
+        case {"$approx": value} | {"$date": value} | {"$text": value} | {"$contains": value} if agrees(expected, value):
             yield value
         case {"$optional": value}:
-            yield from _known(value)
+            yield from _knowable_values(value)
         case {"$one_of": list(members)}:
             for member in members:
-                yield from _known(member)
+                yield from _knowable_values(member)
         case {"$set": list(members)} if not has_matcher(members):
             yield members
 
 
-def _slot(name: str, value: Any, says: str, case: Case, tool: Tool | None = None) -> Slot:
-    described, others = "", []
-    for each in [tool] if tool else case.tools:
-        part = properties(each.parameters).get(name)
-        if isinstance(part, Mapping):
-            described = described or str(part.get("description") or "")[:500]
-            listed = part.get("enum")
-            others += [str(one) for one in listed[:50]] if isinstance(listed, list) else []
-    concept = concept_of(name)
-    return Slot(name, value, says.strip(), concept, tuple(dict.fromkeys(others)) or (concept.values if concept else ()), described)
+def _make_slot(name: str, value: Any, says: str, case: Case, tool: Tool | None = None) -> Slot:
+    description, choices = "", []
+    for tool_ in [tool] if tool else case.tools:
+        schema = properties(tool_.parameters).get(name)
+        if isinstance(schema, Mapping):
+            description = description or str(schema.get("description") or "")[:500]
+            enum = schema.get("enum")
+            choices += [str(choice) for choice in enum[:50]] if isinstance(enum, list) else []
+    concept = find_concept(name)
+    return Slot(name, value, says.strip(), concept, tuple(dict.fromkeys(choices)) or (concept.values if concept else ()), description)

@@ -1,7 +1,7 @@
-"""A user without a model: a person with tasks, who brings them up one after the other, answers what is asked, looks at what is read back
-before saying yes, and takes their leave when everything is done or was refused.
+"""The rule-based user: raises its tasks one after the other, answers questions, checks what is read back before it says yes, and leaves
+when every task is done or refused.
 
-What they say depends on the seed, the style, the id of the scenario, the trial, and what the agent says; on nothing else.
+What it says depends on the seed, the style, the id of the scenario, the trial and the agent's turns, on nothing else.
 """
 
 import re
@@ -14,354 +14,360 @@ from callmark.errors import BadInput
 from callmark.formats.scenarios import STYLES
 from callmark.simulation.session import NullContext, UserTurn
 from callmark.simulation.users.provider import UserProvider
-from callmark.simulation.users.rule_based.concepts import instead_of
-from callmark.simulation.users.rule_based.matters import Matter
+from callmark.simulation.users.rule_based.agent_turn import AgentTurn, parse_agent_turn
+from callmark.simulation.users.rule_based.concepts import related_concept
 from callmark.simulation.users.rule_based.phrases import IDENTIFIER
-from callmark.simulation.users.rule_based.read_back import is_said, wrong_in
-from callmark.simulation.users.rule_based.sentences import LONGEST
-from callmark.simulation.users.rule_based.tasks import Slot, Task, data_of, tasks_of, written
-from callmark.simulation.users.rule_based.understanding import Heard, understand
-from callmark.simulation.users.rule_based.wording import Voice, facts
+from callmark.simulation.users.rule_based.read_back import find_wrong_values, mentions_value
+from callmark.simulation.users.rule_based.sentences import MAX_LENGTH
+from callmark.simulation.users.rule_based.task_progress import TaskProgress
+from callmark.simulation.users.rule_based.tasks import Slot, Task, format_value, read_tasks, read_user_data
+from callmark.simulation.users.rule_based.utterances import UtteranceGenerator, phrase_facts
 from callmark.types import Case, Message
 from callmark.wording import did_you_mean
 
-MOST_REPEATS = 4  # of the same words of the agent, with nothing new in between, that a user listens to
-_PATIENCE = {"plain": 9, "terse": 8, "chatty": 11, "impatient": 6}  # turns in a row that bring nothing new
-_CORRECTIONS = 2  # of the same value, after which a person lets it be
-_UP_FRONT = 3  # values that an impatient person says before being asked
-_AT_ONCE = {"plain": 6, "terse": 3, "chatty": 6, "impatient": 12}  # values, where details in general are asked for
-_GREETS = re.compile(r"(?:hi|hello|hey|good (?:morning|day|afternoon|evening)|dear)\b", re.IGNORECASE)
-_LABELS = {"id": "number", "query": "search term", "due": "due date", "outcome": "expected outcome", "workflow": "workflow"}
+MAX_REPEATS = 4  # of an agent turn without progress, before the user gives up
+_PATIENCE = {"plain": 9, "terse": 8, "chatty": 11, "impatient": 6}  # turns in a row without progress
+_MAX_CORRECTIONS = 2  # of the same value
+_VOLUNTEERED_SLOTS = 3  # by an impatient user
+_SLOTS_AT_ONCE = {"plain": 6, "terse": 3, "chatty": 6, "impatient": 12}  # where all details are asked for
+_GREETING = re.compile(r"(?:hi|hello|hey|good (?:morning|day|afternoon|evening)|dear)\b", re.IGNORECASE)
+_CONCEPT_LABELS = {"id": "number", "query": "search term", "due": "due date", "outcome": "expected outcome", "workflow": "workflow"}
 
 
 NAME = "rule-based"
 
 
 class RuleBasedUser(NullContext):
-    """Plays every scenario that has tasks or expected calls. `style` is that of the scenario where none is given."""
+    """Plays every scenario; without a style, in that of the scenario."""
 
     def __init__(self, style: str = "", *, seed: int = 0) -> None:
         self.label = f"{NAME}:{style}" if style else NAME
         self._style = style
         self._seed = seed
 
-    def start_session(self, case: Case, trial: int) -> "Person":
-        """The person of that scenario. Data that cannot be used raises `BadInput`."""
-        given = data_of(case)
-        style = self._style or given.style
-        chance = Random(f"{self._seed} agenda {style} {trial} {scrub(case.id)}")
-        return Person(tasks_of(case), Voice(style, chance), given.closing.strip())
+    def start_session(self, case: Case, trial: int) -> "RuleBasedUserSession":
+        """Return the user of a scenario. Data that cannot be used raises `BadInput`."""
+        data = read_user_data(case)
+        style = self._style or data.style
+        # the word in the seed must not change: it decides what users say
+        random = Random(f"{self._seed} agenda {style} {trial} {scrub(case.id)}")
+        return RuleBasedUserSession(read_tasks(case), UtteranceGenerator(style, random), data.closing.strip())
 
 
-class Person:
-    """One user in one conversation."""
+class RuleBasedUserSession:
+    """The user of one conversation."""
 
-    def __init__(self, tasks: Sequence[Task], voice: Voice, closing: str = "") -> None:
-        self._matters = [Matter.of(task) for task in tasks]
-        self._voice = voice
+    def __init__(self, tasks: Sequence[Task], generator: UtteranceGenerator, closing: str = "") -> None:
+        self._tasks = [TaskProgress.from_task(task) for task in tasks]
+        self._generator = generator
         self._closing = closing
-        self._at = 0
-        self._fruitless = 0
-        self._heard_before: dict[str, int] = {}
+        self._task_index = 0
+        self._turns_without_progress = 0
+        self._agent_turn_counts: dict[str, int] = {}
         self._identifier = ""
-        self._declined: dict[str, int] = {}
+        self._times_unknown: dict[str, int] = {}
 
-    async def next_turn(self, heard: Sequence[Message]) -> UserTurn:
-        """What they say next; a goodbye when nothing is left to be done."""
-        text = _last_said(heard)
-        line, done = self._answer(text)
-        return UserTurn(self._voice.once(line), done)
+    async def next_turn(self, messages: Sequence[Message]) -> UserTurn:
+        """Return the next turn; a goodbye when no task is left."""
+        text = _last_agent_text(messages)
+        line, is_done = self._answer(text)
+        return UserTurn(self._generator.make_unique(line), is_done)
 
     @property
-    def _now(self) -> Matter:
-        return self._matters[self._at]
+    def _current(self) -> TaskProgress:
+        return self._tasks[self._task_index]
 
     def _answer(self, text: str) -> tuple[str, bool]:
         if text.strip():
-            key = " ".join(words(text[:LONGEST]))
-            times = self._heard_before[key] = self._heard_before.get(key, 0) + 1
-            if times >= MOST_REPEATS or self._fruitless >= _PATIENCE[self._voice.style]:
-                return self._voice.say("give_up"), True
-        if not self._now.raised:
-            return self._raised(greeting=True), False
+            key = " ".join(words(text[:MAX_LENGTH]))
+            count = self._agent_turn_counts[key] = self._agent_turn_counts.get(key, 0) + 1
+            if count >= MAX_REPEATS or self._turns_without_progress >= _PATIENCE[self._generator.style]:
+                return self._generator.say("give_up"), True
+        if not self._current.is_raised:
+            return self._raise_task(greeting=True), False
         if not text.strip():
-            self._fruitless += 2
-            return (self._voice.say("give_up"), True) if self._fruitless > 6 else (self._voice.say("hello"), False)
-        matter = self._now
-        heard = understand(text, matter.task.slots, updates=matter.task.updates)
-        answer = self._respond(text, matter, heard)
-        for found in IDENTIFIER.findall(text[:LONGEST]):
-            self._identifier = found
+            self._turns_without_progress += 2
+            return (self._generator.say("give_up"), True) if self._turns_without_progress > 6 else (self._generator.say("hello"), False)
+        progress = self._current
+        turn = parse_agent_turn(text, progress.task.slots, is_update=progress.task.is_update)
+        answer = self._respond(text, progress, turn)
+        for identifier in IDENTIFIER.findall(text[:MAX_LENGTH]):
+            self._identifier = identifier
         return answer
 
-    def _respond(self, text: str, matter: Matter, heard: Heard) -> tuple[str, bool]:
-        refused = heard.refusal and not heard.slots and (heard.alternative or not heard.confirm)
-        if not heard.done and (refused or (matter.insisted and not (heard.asked or heard.closing))):
-            return self._refused(matter)
-        if self._is_finished(matter, heard):
-            return self._on_to_next(text, matter, heard)
-        parts = []
-        if heard.confirm:
-            parts.append(self._checked(text, matter, heard))
-        elif heard.identify:
-            parts.append(self._identified(text, matter))
-        asked = [name for name in heard.slots if name not in matter.told or not heard.confirm]
-        if asked:
-            parts.append(self._told(matter, asked))
-        if not parts:
-            return self._otherwise(matter, heard)
-        return " ".join(part for part in parts if part), False
+    def _respond(self, text: str, progress: TaskProgress, turn: AgentTurn) -> tuple[str, bool]:
+        refused = turn.is_refusal and not turn.slots and (turn.has_alternative or not turn.asks_confirmation)
+        if not turn.is_done and (refused or (progress.has_insisted and not (turn.question_text or turn.asks_anything_else))):
+            return self._answer_refusal(progress)
+        if self._is_finished(progress, turn):
+            return self._go_on(text, progress, turn)
+        answers = []
+        if turn.asks_confirmation:
+            answers.append(self._check_read_back(text, progress, turn))
+        elif turn.asks_which_one:
+            answers.append(self._answer_which_one(text, progress))
+        requested = [name for name in turn.slots if name not in progress.informed or not turn.asks_confirmation]
+        if requested:
+            answers.append(self._inform(progress, requested))
+        if not answers:
+            return self._answer_other(progress, turn)
+        return " ".join(part for part in answers if part), False
 
-    def _is_finished(self, matter: Matter, heard: Heard) -> bool:
-        if heard.confirm or heard.identify:
+    def _is_finished(self, progress: TaskProgress, turn: AgentTurn) -> bool:
+        if turn.asks_confirmation or turn.asks_which_one:
             return False
-        new = [name for name in heard.slots if name not in matter.told]
-        later = self._later(heard.asked)
-        if heard.change or heard.everything or heard.missing:
+        unsaid = [name for name in turn.slots if name not in progress.informed]
+        later_task = self._find_later_task(turn.question_text)
+        if turn.asks_what_to_change or turn.asks_all_details or turn.unknown_concepts:
             return False
-        if heard.done or (matter.task.looks and heard.found and not heard.slots):
-            return not new or later is not None
-        if later is not None and not matter.untold and heard.slots:  # the agent has gone on by itself
+        if turn.is_done or (progress.task.is_lookup and turn.is_found and not turn.slots):
+            return not unsaid or later_task is not None
+        if later_task is not None and not progress.uninformed and turn.slots:  # the agent went on to a later task
             return True
-        return heard.closing and not heard.slots and (matter.confirmed or matter.reminded or not matter.untold)
+        return turn.asks_anything_else and not turn.slots and (progress.is_confirmed or progress.was_reminded or not progress.uninformed)
 
-    def _later(self, asked: str) -> int | None:
-        """The task after this one of which a question has words that this one has not."""
-        for index in range(self._at + 1, len(self._matters)):
-            if any(word in asked for word in self._matters[index].task.words if word not in self._now.task.words):
+    def _find_later_task(self, requested: str) -> int | None:
+        """Return the index of a later task whose words are in a question, and are not words of this one; None where there is none."""
+        for index in range(self._task_index + 1, len(self._tasks)):
+            if any(word in requested for word in self._tasks[index].task.words if word not in self._current.task.words):
                 return index
         return None
 
-    def _on_to_next(self, text: str, matter: Matter, heard: Heard) -> tuple[str, bool]:
-        """What they want next, now that this is done; goodbye where that was all. Who has changed their mind, unasked, says so first."""
-        if matter.pending and (heard.done or heard.closing):
-            return self._changed(matter), False
-        matter.over = True
+    def _go_on(self, text: str, progress: TaskProgress, turn: AgentTurn) -> tuple[str, bool]:
+        """Raise the next task, or say goodbye where there is none. A change of mind that nobody has asked about comes first."""
+        if progress.pending_changes and (turn.is_done or turn.asks_anything_else):
+            return self._change_mind(progress), False
+        progress.is_over = True
         self._progress()
-        ahead = self._ahead()
-        if ahead is None:
-            changing = next((other for other in self._matters if other.pending), None)
+        next_task = self._next_task()
+        if next_task is None:
+            changing = next((other for other in self._tasks if other.pending_changes), None)
             if changing:
-                return self._changed(changing), False
-            return self._closing or self._voice.say("goodbye" if heard.closing or heard.offer else "leave"), True
-        again = understand(text, ahead.task.slots, updates=ahead.task.updates)
-        asked = again.slots if heard.slots and any(word in again.asked for word in ahead.task.words) else []
-        line = self._raised(greeting=False)
-        asked = [name for name in asked if name not in ahead.told]
-        return (f"{line} {self._told(ahead, asked)}" if asked else line), False
+                return self._change_mind(changing), False
+            return self._closing or self._generator.say("goodbye" if turn.asks_anything_else or turn.offer else "leave"), True
+        again = parse_agent_turn(text, next_task.task.slots, is_update=next_task.task.is_update)
+        requested = again.slots if turn.slots and any(word in again.question_text for word in next_task.task.words) else []
+        line = self._raise_task(greeting=False)
+        requested = [name for name in requested if name not in next_task.informed]
+        return (f"{line} {self._inform(next_task, requested)}" if requested else line), False
 
-    def _raised(self, *, greeting: bool) -> str:
-        """Bring up the task that it is now about. Those who are impatient say several things at once."""
-        matter = self._now
-        matter.raised = True
-        voice = self._voice
-        line = matter.task.opening or voice.say("raise", goal=matter.task.goal)
-        lead = voice.say("greet" if greeting else "next")
-        line = line if greeting and _GREETS.match(line) else f"{lead}{line}"
-        for name, slot in matter.task.slots.items():
-            if is_said(line, slot.text) or (slot.says and is_said(line, slot.says)):
-                matter.told.add(name)
-        if voice.style == "impatient":
-            first = [name for name in matter.untold if len(matter.text(name)) <= 80][:_UP_FRONT]
-            if first:
-                line = f"{line} {voice.values(matter.pairs(first))}"
-                matter.told.update(first)
+    def _raise_task(self, *, greeting: bool) -> str:
+        """Raise the current task. Impatient users say several values at once."""
+        progress = self._current
+        progress.is_raised = True
+        generator = self._generator
+        line = progress.task.opening or generator.say("raise", goal=progress.task.goal)
+        prefix = generator.say("greet" if greeting else "next")
+        line = line if greeting and _GREETING.match(line) else f"{prefix}{line}"
+        for name, slot in progress.task.slots.items():
+            if mentions_value(line, slot.text) or (slot.says and mentions_value(line, slot.says)):
+                progress.informed.add(name)
+        if generator.style == "impatient":
+            volunteered = [name for name in progress.uninformed if len(progress.text(name)) <= 80][:_VOLUNTEERED_SLOTS]
+            if volunteered:
+                line = f"{line} {generator.values(progress.slot_values(volunteered))}"
+                progress.informed.update(volunteered)
         return line
 
-    def _checked(self, text: str, matter: Matter, heard: Heard) -> str:
-        """The answer to a read-back: what is wrong in it, what they want otherwise now, what is missing; else yes."""
-        besides = [slot for other in self._matters if other is not matter and other.raised for slot in other.task.slots.values()]
-        slots = {name: slot for name, slot in matter.task.slots.items() if name not in heard.slots}
-        if heard.intent and not any(is_said(text, matter.text(name)) for name in slots):
-            self._fruitless += 1
-            return self._voice.say("yes")
-        wanted = {name: matter.text(name) for name in slots}
+    def _check_read_back(self, text: str, progress: TaskProgress, turn: AgentTurn) -> str:
+        """Answer a read-back: correct wrong values, change the user's mind, add missing values; else say yes."""
+        other_slots = [slot for other in self._tasks if other is not progress and other.is_raised for slot in other.task.slots.values()]
+        slots = {name: slot for name, slot in progress.task.slots.items() if name not in turn.slots}
+        if turn.asks_about_intent and not any(mentions_value(text, progress.text(name)) for name in slots):
+            self._turns_without_progress += 1
+            return self._generator.say("yes")
+        task_words = {name: progress.text(name) for name in slots}
         wrong = [
             name
-            for name in wrong_in(text, slots, wanted, besides=besides, updating=matter.task.updates)
-            if matter.corrected.get(name, 0) < _CORRECTIONS
+            for name in find_wrong_values(text, slots, task_words, other_slots=other_slots, is_update=progress.task.is_update)
+            if progress.times_corrected.get(name, 0) < _MAX_CORRECTIONS
         ]
         if wrong:
-            self._fruitless += 1
+            self._turns_without_progress += 1
             for name in wrong:
-                matter.corrected[name] = matter.corrected.get(name, 0) + 1
-                matter.told.add(name)
-            return self._voice.say("correct", facts=facts(matter.pairs(wrong), should=True))
-        changing = next((other for other in (matter, *self._matters) if other.raised and other.pending), None)
+                progress.times_corrected[name] = progress.times_corrected.get(name, 0) + 1
+                progress.informed.add(name)
+            return self._generator.say("correct", facts=phrase_facts(progress.slot_values(wrong), as_wish=True))
+        changing = next((other for other in (progress, *self._tasks) if other.is_raised and other.pending_changes), None)
         if changing:
-            return self._changed(changing)
-        left = [name for name in matter.untold if name not in heard.slots and not is_said(text, matter.text(name))]
-        if left:
+            return self._change_mind(changing)
+        remaining = [name for name in progress.uninformed if name not in turn.slots and not mentions_value(text, progress.text(name))]
+        if remaining:
             self._progress()
-            matter.told.update(left)
-            return self._voice.say("besides", facts=facts(matter.pairs(left)))
-        if matter.confirmed:
-            self._fruitless += 1
-        matter.confirmed = True
-        return self._voice.say("yes")
+            progress.informed.update(remaining)
+            return self._generator.say("besides", facts=phrase_facts(progress.slot_values(remaining)))
+        if progress.is_confirmed:
+            self._turns_without_progress += 1
+        progress.is_confirmed = True
+        return self._generator.say("yes")
 
-    def _changed(self, matter: Matter) -> str:
-        """They have changed their mind, and say so: once."""
-        names = [name for name, value in matter.pending.items() if written(value) != matter.text(name)]
-        matter.wanted |= matter.pending
-        matter.pending = {}
-        matter.told.update(names)
+    def _change_mind(self, progress: TaskProgress) -> str:
+        """Say a change of mind, once."""
+        names = [name for name, value in progress.pending_changes.items() if format_value(value) != progress.text(name)]
+        progress.values |= progress.pending_changes
+        progress.pending_changes = {}
+        progress.informed.update(names)
         self._progress()
-        return self._voice.say("change", facts=facts(matter.pairs(names), should=True)) if names else self._voice.say("yes")
+        return (
+            self._generator.say("change", facts=phrase_facts(progress.slot_values(names), as_wish=True))
+            if names
+            else self._generator.say("yes")
+        )
 
-    def _identified(self, text: str, matter: Matter) -> str:
-        """Whether what the agent has found is what they mean."""
-        known = [name for name, slot in matter.task.slots.items() if slot.concept and slot.concept.key == "id"]
-        for name in known:
-            if IDENTIFIER.search(text) and not is_said(text, matter.text(name)):
-                self._fruitless += 1
-                return self._voice.say("not_this", which=matter.text(name))
-        self._fruitless += 1
-        return self._voice.say("this")
+    def _answer_which_one(self, text: str, progress: TaskProgress) -> str:
+        """Answer whether what the agent has found is the one meant."""
+        id_slots = [name for name, slot in progress.task.slots.items() if slot.concept and slot.concept.key == "id"]
+        for name in id_slots:
+            if IDENTIFIER.search(text) and not mentions_value(text, progress.text(name)):
+                self._turns_without_progress += 1
+                return self._generator.say("not_this", which=progress.text(name))
+        self._turns_without_progress += 1
+        return self._generator.say("this")
 
-    def _told(self, matter: Matter, names: Sequence[str]) -> str:
-        """The answer to questions for these things. What was said before is said again only where nothing new is asked."""
-        voice = self._voice
+    def _inform(self, progress: TaskProgress, names: Sequence[str]) -> str:
+        """Answer questions for these slots. Values that were said before are repeated only where nothing new is asked."""
+        generator = self._generator
         for name in names:
-            matter.asked[name] = matter.asked.get(name, 0) + 1
-        new = [name for name in names if name not in matter.told]
-        if new:
+            progress.times_asked[name] = progress.times_asked.get(name, 0) + 1
+        unsaid = [name for name in names if name not in progress.informed]
+        if unsaid:
             self._progress()
-        elif any(matter.asked[name] > 1 for name in names):  # to be asked once for what one has said already is no waste of time yet
-            self._fruitless += 1
-        names = [name for name in names if name in new or matter.asked[name] > 1] if new else names
-        times = max(matter.asked[name] for name in names)
-        matter.told.update(names)
-        lead = voice.say("complain") if not new and times < 3 and (times == 2 or voice.style == "impatient") else ""
+        elif any(progress.times_asked[name] > 1 for name in names):  # being asked once more for a value that was said is tolerated
+            self._turns_without_progress += 1
+        names = [name for name in names if name in unsaid or progress.times_asked[name] > 1] if unsaid else names
+        count = max(progress.times_asked[name] for name in names)
+        progress.informed.update(names)
+        prefix = generator.say("complain") if not unsaid and count < 3 and (count == 2 or generator.style == "impatient") else ""
         if len(names) == 1:
-            answer = f"{lead}{voice.value(matter.task.slots[names[0]], matter.text(names[0]), times)}"
-            return f"{answer}{voice.say('remark')}" if times == 1 and answer.endswith((".", "!")) else answer
-        if times >= 3:
-            return "\n".join(f"{slot.label}: {value}" for slot, value in matter.pairs(names))
-        return f"{lead}{voice.values(matter.pairs(names))}"
+            answer = f"{prefix}{generator.value(progress.task.slots[names[0]], progress.text(names[0]), count)}"
+            return f"{answer}{generator.say('remark')}" if count == 1 and answer.endswith((".", "!")) else answer
+        if count >= 3:
+            return "\n".join(f"{slot.label}: {value}" for slot, value in progress.slot_values(names))
+        return f"{prefix}{generator.values(progress.slot_values(names))}"
 
-    def _otherwise(self, matter: Matter, heard: Heard) -> tuple[str, bool]:
-        """The answer where nothing that they know was asked for by name, and nothing was done."""
-        voice = self._voice
-        if heard.everything or heard.change:
-            left = matter.untold or [name for name in matter.task.slots if not _identifies(matter.task.slots[name])]
-            if left:
-                return self._told(matter, left[: _AT_ONCE[voice.style]]), False
-        if heard.missing:
-            return self._not_known(matter, heard), False
-        if heard.options and (picked := self._picked(matter, heard.options)):
-            self._fruitless += 1
-            return voice.say("pick", which=picked), False
-        if heard.more:
-            self._fruitless += 1
-            if matter.untold:
-                return self._volunteered(matter), False
-            return voice.say("no_more"), False
-        if heard.closing:
-            matter.reminded = True
-            self._fruitless += 1
-            return voice.say("not_done", goal=matter.task.goal), False
-        if heard.wish:
-            self._fruitless += 1
-            line = voice.say("again", goal=matter.task.goal)
-            return (f"{line} {self._volunteered(matter)}" if matter.untold and self._fruitless > 1 else line), False
-        if heard.offer:
-            return self._offered(heard.offer)
-        self._fruitless += 1
-        if heard.question:
-            if self._fruitless > 1 and matter.task.slots:  # asked twice what they make nothing of, they tell what they know
-                return self._volunteered(matter), False
-            return voice.say("unsure"), False
-        return (self._volunteered(matter) if matter.untold else voice.say("go_on")), False
+    def _answer_other(self, progress: TaskProgress, turn: AgentTurn) -> tuple[str, bool]:
+        """Answer a turn that asks for no known slot and reports nothing as done."""
+        generator = self._generator
+        if turn.asks_all_details or turn.asks_what_to_change:
+            remaining = progress.uninformed or [name for name in progress.task.slots if not _is_identifier(progress.task.slots[name])]
+            if remaining:
+                return self._inform(progress, remaining[: _SLOTS_AT_ONCE[generator.style]]), False
+        if turn.unknown_concepts:
+            return self._answer_unknown(progress, turn), False
+        if turn.options and (option_text := self._pick_option(progress, turn.options)):
+            self._turns_without_progress += 1
+            return generator.say("pick", which=option_text), False
+        if turn.asks_to_add:
+            self._turns_without_progress += 1
+            if progress.uninformed:
+                return self._volunteer(progress), False
+            return generator.say("no_more"), False
+        if turn.asks_anything_else:
+            progress.was_reminded = True
+            self._turns_without_progress += 1
+            return generator.say("not_done", goal=progress.task.goal), False
+        if turn.asks_goal:
+            self._turns_without_progress += 1
+            line = generator.say("again", goal=progress.task.goal)
+            return (f"{line} {self._volunteer(progress)}" if progress.uninformed and self._turns_without_progress > 1 else line), False
+        if turn.offer:
+            return self._answer_offer(turn.offer)
+        self._turns_without_progress += 1
+        if turn.has_unknown_question:
+            if self._turns_without_progress > 1 and progress.task.slots:  # after a second unknown question the user says what it knows
+                return self._volunteer(progress), False
+            return generator.say("unsure"), False
+        return (self._volunteer(progress) if progress.uninformed else generator.say("go_on")), False
 
-    def _offered(self, offer: str) -> tuple[str, bool]:
-        """The answer to whether they want something besides: yes where it is what they want next."""
-        later = self._later(offer)
-        if later is None:
-            self._fruitless += 1
-            return self._voice.say("no_offer"), False
-        self._now.over = not self._now.untold
-        self._at = later
+    def _answer_offer(self, offer: str) -> tuple[str, bool]:
+        """Answer an offer: yes where it is about a later task."""
+        later_task = self._find_later_task(offer)
+        if later_task is None:
+            self._turns_without_progress += 1
+            return self._generator.say("no_offer"), False
+        self._current.is_over = not self._current.uninformed
+        self._task_index = later_task
         self._progress()
-        return f"{self._voice.say('yes')} {self._raised(greeting=False)}", False
+        return f"{self._generator.say('yes')} {self._raise_task(greeting=False)}", False
 
-    def _not_known(self, matter: Matter, heard: Heard) -> str:
-        """What they say to a question for something that they have no slot for: what comes near it, the number that the agent has told
-        them, one of what there is to choose from when they are asked again; else that they do not know.
+    def _answer_unknown(self, progress: TaskProgress, turn: AgentTurn) -> str:
+        """Answer a question without a slot: with a related slot, the agent's last identifier, or, when asked again, an option.
+
+        Otherwise the user does not know.
         """
-        key = heard.missing[0]
-        near = [name for name, slot in matter.task.slots.items() if slot.concept and slot.concept.key == instead_of(key)]
-        if near and near[0] not in matter.told:
-            return self._told(matter, near[:1])
-        self._fruitless += 1
+        key = turn.unknown_concepts[0]
+        related = [name for name, slot in progress.task.slots.items() if slot.concept and slot.concept.key == related_concept(key)]
+        if related and related[0] not in progress.informed:
+            return self._inform(progress, related[:1])
+        self._turns_without_progress += 1
         if key == "id":
-            if heard.options and (picked := self._picked(matter, heard.options)):
-                return self._voice.say("pick", which=picked)
+            if turn.options and (option_text := self._pick_option(progress, turn.options)):
+                return self._generator.say("pick", which=option_text)
             if self._identifier:
-                return self._voice.say("recent", which=self._identifier)
-        times = self._declined[key] = self._declined.get(key, 0) + 1
-        if times > 1 and heard.options:
-            return self._voice.say("pick", which=heard.options[0][:80])
-        if times > 1 and matter.task.slots:
-            return self._volunteered(matter)
-        return self._voice.say("unknown", label=_LABELS.get(key, key))
+                return self._generator.say("recent", which=self._identifier)
+        count = self._times_unknown[key] = self._times_unknown.get(key, 0) + 1
+        if count > 1 and turn.options:
+            return self._generator.say("pick", which=turn.options[0][:80])
+        if count > 1 and progress.task.slots:
+            return self._volunteer(progress)
+        return self._generator.say("unknown", label=_CONCEPT_LABELS.get(key, key))
 
-    def _volunteered(self, matter: Matter) -> str:
-        return self._told(matter, matter.untold[:2] or list(matter.task.slots))
+    def _volunteer(self, progress: TaskProgress) -> str:
+        return self._inform(progress, progress.uninformed[:2] or list(progress.task.slots))
 
-    def _picked(self, matter: Matter, options: Sequence[str]) -> str:
-        """The option that shares most with what they want; empty where none shares anything."""
-        wish = [
-            matter.task.goal,
-            matter.task.opening,
-            *(text for name, slot in matter.task.slots.items() for text in (matter.text(name), slot.says)),
+    def _pick_option(self, progress: TaskProgress, options: Sequence[str]) -> str:
+        """Return the option that shares most words with the task; empty where none does."""
+        texts_of_task = [
+            progress.task.goal,
+            progress.task.opening,
+            *(text for name, slot in progress.task.slots.items() for text in (progress.text(name), slot.says)),
         ]
-        wanted = {word for text in wish for word in words(text) if len(word) > 1}
-        scores = [len(wanted & set(words(option))) for option in options]
+        task_words = {word for text in texts_of_task for word in words(text) if len(word) > 1}
+        scores = [len(task_words & set(words(option))) for option in options]
         best = max(scores)
         if not best or scores.count(best) == len(scores) > 1:
             return ""
         option = options[scores.index(best)]
-        found = IDENTIFIER.search(option)
-        return found[0] if found else option[:80].strip(" .?!")
+        identifier = IDENTIFIER.search(option)
+        return identifier[0] if identifier else option[:80].strip(" .?!")
 
-    def _refused(self, matter: Matter) -> tuple[str, bool]:
-        if not matter.insisted:
-            matter.insisted = True
-            self._fruitless += 1
-            return self._voice.say("insist", goal=matter.task.goal), False
-        matter.over = True
-        accepted = self._voice.say("accept")
-        if self._ahead() is None:
-            return f"{accepted} {self._closing or self._voice.say('leave')}", True
+    def _answer_refusal(self, progress: TaskProgress) -> tuple[str, bool]:
+        if not progress.has_insisted:
+            progress.has_insisted = True
+            self._turns_without_progress += 1
+            return self._generator.say("insist", goal=progress.task.goal), False
+        progress.is_over = True
+        acceptance = self._generator.say("accept")
+        if self._next_task() is None:
+            return f"{acceptance} {self._closing or self._generator.say('leave')}", True
         self._progress()
-        return f"{accepted} {self._raised(greeting=False)}", False
+        return f"{acceptance} {self._raise_task(greeting=False)}", False
 
-    def _ahead(self) -> Matter | None:
-        """The next task that is not over, now the one that it is about; None where there is none."""
-        for index, matter in enumerate(self._matters):
-            if not matter.over:
-                self._at = index
-                return matter
+    def _next_task(self) -> TaskProgress | None:
+        """Make the next open task the current one and return it; None where there is none."""
+        for index, progress in enumerate(self._tasks):
+            if not progress.is_over:
+                self._task_index = index
+                return progress
         return None
 
     def _progress(self) -> None:
-        self._fruitless = 0
-        self._heard_before.clear()
+        self._turns_without_progress = 0
+        self._agent_turn_counts.clear()
 
 
-def _identifies(slot: Slot) -> bool:
+def _is_identifier(slot: Slot) -> bool:
     return slot.concept is not None and slot.concept.key in ("id", "query")
 
 
-def _last_said(heard: Sequence[Message]) -> str:
-    """Everything that the agent has said since the user spoke."""
-    said: list[str] = []
-    for message in reversed(heard):
+def _last_agent_text(messages: Sequence[Message]) -> str:
+    """Return everything that the agent has said since the user's last turn."""
+    texts: list[str] = []
+    for message in reversed(messages):
         if message.role == "user":
             break
-        said.append(message.text)
-    return "\n".join(reversed(said))
+        texts.append(message.text)
+    return "\n".join(reversed(texts))
 
 
 def _open(options: str | None, seed: int) -> RuleBasedUser:

@@ -1,0 +1,381 @@
+"""The resources of a mock API: initial rows of every kind, referenced kinds first, so that every reference points to an existing row.
+
+Rows are never modified in place: a change is a new row.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
+from datetime import date
+from random import Random
+from typing import Any
+
+from callmark.simulation.mock_api.names import split_name
+from callmark.simulation.mock_api.relations import ResourceRelations
+from callmark.simulation.mock_api.resource_kinds import Field, ResourceKind
+from callmark.simulation.mock_api.sample_data import TODAY
+from callmark.simulation.mock_api.schemas import simplify_schema
+from callmark.simulation.mock_api.values import STAGES, ValueContext, ValueGenerator
+
+Row = dict[str, Any]
+Tables = dict[str, dict[str, Row]]
+
+_PERSON_COUNT, _ROW_COUNT = 3, 5  # of a kind without a parent
+_MAX_ROWS, _MAX_TOTAL_ROWS = 24, 1500  # of a kind, and of all together: a large API must open fast
+_CHILD_COUNT = (2, 3)  # of one parent
+_LATER_EVENT_WORDS = (
+    "cancel",
+    "return",
+    "exchang",
+    "refund",
+    "clos",
+    "complet",
+    "delet",
+    "resolv",
+    "reason",
+    "renew",
+    "reject",
+    "archiv",
+    "finish",
+)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:T|$)")
+_PAST_WORDS = frozenset({"overdue", "expired", "returned", "completed", "closed", "past", "missed"})
+_MAX_TRIES = 6
+_COPIED_FIELDS = frozenset({"name", "title", "price", "author", "category"})
+_TOTAL_WORDS = frozenset({"total", "subtotal"})
+
+
+class ResourceStore:
+    """All rows of one conversation. `tables` has the initial, created and changed ones.
+
+    A row that is read by an unknown key is generated and kept in `looked_up`: reading changes no table.
+    """
+
+    def __init__(self, relations: ResourceRelations, seed: str) -> None:
+        self.relations = relations
+        self.values = ValueGenerator(seed)
+        self.tables: Tables = {name: {} for name in relations.kinds.by_name}
+        self.looked_up: Tables = {name: {} for name in relations.kinds.by_name}
+        self.deleted_unlisted: Tables = {}  # rows that were deleted without ever being in the tables
+        self._deleted: set[tuple[str, str]] = set()
+        self._key_counts: dict[str, int] = {}
+        self._target = self.tables  # where rows that are created with another go
+        self._looked_up_path = ""  # of the row that is being looked up
+        for name in relations.order:
+            self._create_initial_rows(name)
+
+    def copy(self) -> "ResourceStore":
+        """Return an independent copy."""
+        other = object.__new__(ResourceStore)
+        other.relations, other.values = self.relations, self.values
+        other.tables = {name: dict(rows) for name, rows in self.tables.items()}
+        other.looked_up = {name: dict(rows) for name, rows in self.looked_up.items()}
+        other.deleted_unlisted = {name: dict(rows) for name, rows in self.deleted_unlisted.items()}
+        other._target, other._looked_up_path = other.tables, ""
+        other._deleted, other._key_counts = set(self._deleted), dict(self._key_counts)
+        return other
+
+    def kind(self, name: str) -> ResourceKind:
+        return self.relations.kinds.by_name[name]
+
+    def rows(self, kind: str) -> Iterator[tuple[str, Row]]:
+        """Yield all known rows of a kind with their keys."""
+        yield from list(self.tables[kind].items())
+        yield from list(self.looked_up[kind].items())
+
+    def get(self, kind: str, key: Any) -> Row | None:
+        """Return the row of a key; None where it was deleted. A row of an unknown key is generated."""
+        text = str(key)
+        if (kind, text) in self._deleted:
+            return None
+        row = self.tables[kind].get(text) or self.looked_up[kind].get(text)
+        if row is None:
+            numbers = self._key_counts
+            self._target, self._looked_up_path, self._key_counts = (
+                self.looked_up,
+                f"{kind}/{text}/",
+                {},
+            )  # a lookup must not influence later keys
+            row = self.looked_up[kind][text] = self._new(kind, key, {})
+            for name, field in self.relations.parent.items():
+                if field.kind == kind and name != kind:
+                    for generate in self._children(name, field, key):
+                        self.looked_up[name].setdefault(str(generate[self.kind(name).key]), generate)
+            self._target, self._looked_up_path, self._key_counts = self.tables, "", numbers
+        return row
+
+    def put(self, kind: str, row: Row) -> Row:
+        """Store a row."""
+        text = str(row[self.kind(kind).key])
+        self.looked_up[kind].pop(text, None)
+        self.tables[kind][text] = row
+        self._deleted.discard((kind, text))
+        return row
+
+    def delete(self, kind: str, key: Any) -> None:
+        """Delete the row of a key."""
+        text = str(key)
+        self._deleted.add((kind, text))
+        if self.tables[kind].pop(text, None) is None and self.looked_up[kind].pop(text, None) is not None:
+            self.deleted_unlisted.setdefault(kind, {})[text] = {"deleted": True}
+
+    def create(self, kind: str, given: Mapping[str, Any], *, omitted: Set[str] = frozenset()) -> Row:
+        """Create a row with these values, dated today. A given key is used unless it is taken. The row lacks optional fields that the call
+        `omitted`.
+        """
+        own_kind = self.kind(kind)
+        key = next((given[name] for name in own_kind.aliases if name in given), None)
+        if key is None or str(key) in self.tables[kind]:
+            key = self._key(own_kind)
+        nested = {
+            name: value
+            for field_name, item in given.items()
+            if field_name not in own_kind.fields and isinstance(item, dict)
+            for name, value in item.items()
+            if name in own_kind.fields and name not in own_kind.aliases
+        }
+        given = {**self._initial_stages(own_kind), **nested, **given}
+        row = {
+            name: value
+            for name, value in self._new(kind, key, given).items()
+            if name == own_kind.key or name not in omitted - own_kind.required_fields
+        }
+        for name, value in row.items():
+            if name not in given and isinstance(value, str) and _DATE.match(value) and value[:10] < TODAY.isoformat():
+                row[name] = TODAY.isoformat() + value[10:]
+        return self.put(kind, row)
+
+    def _initial_stages(self, kind: ResourceKind) -> Row:
+        """Return the first value of every status field."""
+        found = {}
+        for name, field in kind.fields.items():
+            choices = simplify_schema(field.schema).get("enum")
+            if split_name(name)[-1:] in STAGES and isinstance(choices, list) and choices:
+                found[name] = choices[0]
+        return found
+
+    def with_values(self, kind: str, row: Row, given: Mapping[str, Any]) -> Row:
+        """Return the row with these values, also in nested objects; values without a field are added."""
+        own_kind = self.kind(kind)
+        values = dict(row)
+        for name, value in given.items():
+            if name in own_kind.aliases:
+                continue
+            field = own_kind.fields.get(name)
+            nested = next(
+                (field_name for field_name, item in values.items() if field is None and isinstance(item, dict) and name in item), None
+            )
+            similar_field = next(
+                (
+                    field_name
+                    for field_name in own_kind.fields
+                    if field is None and split_name(field_name)[-1:] == split_name(name)[-1:] and field_name not in values
+                ),
+                None,
+            )
+            if nested is not None:
+                replaced_whole = sum(item in given for item in values[nested]) * 2 > len(
+                    values[nested]
+                )  # an address is replaced as a whole
+                remaining = {item: old for item, old in values[nested].items() if item in given or not replaced_whole}
+                values[nested] = {**remaining, name: value}
+            else:
+                values[similar_field or name] = self._to_field_value(value, field) if field else value
+        return self._update_totals(self._copy_referenced_fields(own_kind, values))
+
+    def containers(self, kind: str, key: str) -> Iterator[tuple[ResourceKind, Row]]:
+        """Yield the rows in which a row is nested."""
+        own_kind = self.kind(kind)
+        for other in self.relations.kinds.by_name.values():
+            for field in other.fields.values():
+                if field.role == "whole" and field.kind == kind and not self.relations.is_derived(other.name, field):
+                    for _, row in self.rows(other.name):
+                        nested = row.get(field.name)
+                        if any(str(item.get(own_kind.key)) == key for item in (nested if isinstance(nested, list) else [nested or {}])):
+                            yield other, row
+
+    def _create_initial_rows(self, name: str) -> None:
+        """Create the initial rows of a kind: a few for each parent."""
+        kind = self.kind(name)
+        if name in self.relations.owner or name in self.relations.kinds.created_only:  # created with their container, or on request only
+            return
+        field = self.relations.parent.get(name)
+        if field is None or not self.tables[field.kind]:
+            for _ in range(_PERSON_COUNT if kind.is_person else _ROW_COUNT):
+                self.put(name, self._new(name, self._key(kind), {}))
+            return
+        limit = max(min(_MAX_ROWS, _MAX_TOTAL_ROWS // len(self.tables)), _CHILD_COUNT[1])
+        for row in list(self.tables[field.kind].values()):
+            if len(self.tables[name]) < limit:
+                for generate in self._children(name, field, row[self.kind(field.kind).key]):
+                    self.put(name, generate)
+
+    def _children(self, name: str, field: Field, key: Any) -> Iterator[Row]:
+        number = self.values.random(name, str(key), "number").randint(*_CHILD_COUNT)
+        for _ in range(number):
+            yield self._new(name, self._key(self.kind(name)), {field.name: key})
+
+    def _key(self, kind: ResourceKind) -> Any:
+        """Return an unused key; during a lookup it depends on that lookup alone."""
+        schema = kind.schemas.get(kind.key, {})
+        for _ in range(50):
+            number = self._key_counts[kind.name] = self._key_counts.get(kind.name, 0) + 1
+            key = self._vary_prefix(
+                kind, self.values.generate(schema, kind.key, ValueContext(kind.name, f"{self._looked_up_path}{number}")), number
+            )
+            if (
+                str(key) not in self.tables[kind.name]
+                and str(key) not in self._target[kind.name]
+                and (kind.name, str(key)) not in self._deleted
+            ):
+                return key
+        return f"{kind.name}-{self._key_counts[kind.name]}" if isinstance(key, str) else self._key_counts[kind.name]
+
+    def _vary_prefix(self, kind: ResourceKind, key: Any, number: int) -> Any:
+        """Vary the prefix of a key that is a value of another field (`credit_card_4421097`) among these values."""
+        for schema in kind.schemas.values() if isinstance(key, str) else ():
+            choices = [choice for choice in simplify_schema(schema).get("enum") or () if isinstance(choice, str) and len(choice) > 2]
+            prefix = next((choice for choice in choices if key.startswith(f"{choice}_")), None)
+            if prefix:
+                return self.values.random(kind.name, "begins", str(number)).choice(choices) + key.removeprefix(prefix)
+        return key
+
+    def _new(self, name: str, key: Any, given: Mapping[str, Any]) -> Row:
+        kind = self.kind(name)
+        context = ValueContext(name, str(key))
+        random = self.values.random(name, str(key))
+        row: Row = {kind.key: key}
+        for field in kind.fields.values():
+            if field.name == kind.key or self.relations.is_derived(name, field):
+                continue
+            if field.name in given:
+                row[field.name] = self._to_field_value(given[field.name], field)
+            elif field.role == "key":
+                row[field.name] = self._reference_key(kind, field, row)
+            elif field.role in ("keys", "whole"):
+                row[field.name] = self._nested_rows(kind, field, row)
+            elif field.name not in kind.aliases and not self.is_later_event(kind, field.name):
+                row[field.name] = self._plain_value(kind, field, context, random)
+        if _PAST_WORDS & {value for value in row.values() if isinstance(value, str)}:
+            row |= {
+                name: _mirror_into_past(value)
+                for name, value in row.items()
+                if name not in given and isinstance(value, str) and _DATE.match(value)
+            }
+        rest = {item: value for item, value in given.items() if item not in row and item not in kind.aliases}
+        return self.with_values(name, row, rest) if rest else self._update_totals(self._copy_referenced_fields(kind, row))
+
+    def _plain_value(self, kind: ResourceKind, field: Field, context: ValueContext, random: Random) -> Any:
+        """Return a value: the prefix of the key, where that is one of the choices; a name is unique in its kind, if possible."""
+        choices = simplify_schema(field.schema).get("enum")
+        for choice in choices if isinstance(choices, list) else ():
+            if isinstance(choice, str) and len(choice) > 2 and context.key.startswith(f"{choice}_"):
+                return choice
+        value = self.values.generate(field.schema, field.name, context, random=random)
+        if field.name in ("name", "title") and kind.name not in self.relations.parent and isinstance(value, str):
+            taken = {row.get(field.name) for row in self.tables[kind.name].values()}
+            for _ in range(_MAX_TRIES if value in taken else 0):
+                value = self.values.generate(field.schema, field.name, context, random=random)
+                if value not in taken:
+                    break
+        return value
+
+    def _reference_key(self, kind: ResourceKind, field: Field, row: Row) -> Any:
+        """Return the key of a row to reference: one with the same parent, if there is any."""
+        rows = list(self.tables[field.kind].items())
+        parent = self.relations.parent.get(kind.name)
+        if parent is not None and parent.name in row and parent.name != field.name:
+            siblings = [item for item in rows if self._belongs(field.kind, item[1], parent.kind, row[parent.name])]
+            rows = siblings or rows
+            used = {str(item.get(field.name)) for item in self._target[kind.name].values() if item.get(parent.name) == row[parent.name]}
+            rows = [item for item in rows if item[0] not in used] or rows
+        other = self.kind(field.kind)
+        if not rows:
+            return self.values.generate(other.schemas.get(other.key, field.schema), other.key, ValueContext(kind.name, str(row[kind.key])))
+        return self.values.random(kind.name, str(row[kind.key]), field.name).choice(rows)[1][other.key]
+
+    def _belongs(self, kind: str, row: Row, to: str, key: Any) -> bool:
+        reference_field = self.relations.reference_field(kind, to)
+        if reference_field is not None:
+            return str(row.get(reference_field.name)) == str(key)
+        if self.relations.owner.get(kind) == to:
+            return any(
+                container_kind.name == to and str(container[container_kind.key]) == str(key)
+                for container_kind, container in self.containers(kind, str(row[self.kind(kind).key]))
+            )
+        return False
+
+    def _nested_rows(self, kind: ResourceKind, field: Field, row: Row) -> Any:
+        """Return the nested rows of a field: new ones where the row owns them, else existing ones."""
+        other = self.kind(field.kind)
+        given = simplify_schema(field.schema)
+        random = self.values.random(kind.name, str(row[kind.key]), field.name)
+        least = given["minItems"] if isinstance(given.get("minItems"), int) else 1
+        limit = given["maxItems"] if isinstance(given.get("maxItems"), int) else 3
+        number = random.randint(min(least, 5), max(min(least, 5), min(limit, 3))) if field.many else 1
+        if self.relations.owner.get(field.kind) == kind.name:
+            generate = [self._key(other) for _ in range(number)]
+            self._target[field.kind] |= {str(key): self._new(field.kind, key, {}) for key in generate}
+        else:
+            shuffled = random.sample(list(self.tables[field.kind].values()), len(self.tables[field.kind]))
+            parent = self.relations.parent.get(field.kind)
+            distinct = list({str(item.get(parent.name)): item for item in shuffled}.values()) if parent is not None else shuffled
+            generate = [item[other.key] for item in distinct[:number]]
+        container = generate if field.role == "keys" else [{other.key: key} for key in generate]
+        return container if field.many else container[0] if container else None
+
+    def _to_field_value(self, value: Any, field: Field) -> Any:
+        """Return a given value as the field stores it: keys of nested rows become objects."""
+        if field.role == "whole" and field.many and isinstance(value, list):
+            key = self.kind(field.kind).key
+            return [item if isinstance(item, dict) else {key: item} for item in value]
+        return value
+
+    def _copy_referenced_fields(self, kind: ResourceKind, row: Row) -> Row:
+        """Copy fields of referenced rows: the title beside the key of a book is that book's."""
+        for field in kind.fields.values():
+            if field.role == "key" and not self.kind(field.kind).is_person:
+                other = self.tables[field.kind].get(str(row.get(field.name)))
+                if other is not None:
+                    row |= {name: other[name] for name in _COPIED_FIELDS if name in row and name in other and name in kind.fields}
+        return row
+
+    def _update_totals(self, row: Row) -> Row:
+        """Set totals to the sum of the prices in the row."""
+        totals = [
+            name for name in row if split_name(name)[:1] and split_name(name)[0] in _TOTAL_WORDS and isinstance(row[name], int | float)
+        ]
+        for items in row.values() if totals else ():
+            prices = [self._price(item) for item in items] if isinstance(items, list) else []
+            if prices and all(price is not None for price in prices):
+                row |= dict.fromkeys(totals, round(sum(price for price in prices if price is not None), 2))
+        return row
+
+    def _price(self, item: Any) -> float | None:
+        if not isinstance(item, dict):
+            return None
+        replaced_whole = item
+        for kind in self.relations.kinds.by_name.values():
+            if kind.key in item and len(item) <= 2:
+                replaced_whole = {**(self.tables[kind.name].get(str(item[kind.key])) or {}), **item}
+                break
+        price, number = replaced_whole.get("price"), replaced_whole.get("quantity", 1)
+        return price * number if isinstance(price, int | float) and isinstance(number, int | float) else None
+
+    def is_later_event(self, kind: ResourceKind, name: str) -> bool:
+        """Return whether a field is about an event that happens after a row is created."""
+        return name not in kind.required_fields and any(word.startswith(_LATER_EVENT_WORDS) for word in split_name(name))
+
+
+def values_of(row: Mapping[str, Any], name: str) -> Sequence[Any]:
+    """Return every value of that name in a row and its nested objects; lists are not searched."""
+    found = [row[name]] if name in row else []
+    for value in row.values():
+        if isinstance(value, dict):
+            found += values_of(value, name)
+    return found
+
+
+def _mirror_into_past(day: str) -> str:
+    """Return a future date as far before today."""
+    ahead = date.fromisoformat(day[:10]) - TODAY
+    return (TODAY - abs(ahead)).isoformat() + day[10:]

@@ -1,0 +1,109 @@
+// The pane of the open case. In: the state and the cases; out: nothing, the pane shows the case once it is loaded. Only the last requested
+// case is shown, and a case that is redrawn keeps its scroll position.
+
+import { el, redraw } from "./dom.js";
+import { caseColumns, caseView, findRow } from "./case_view.js";
+import { empty } from "./panels.js";
+
+export class CasePane {
+  // `read(run, id, trial)` loads a case; `move(step)`, `close()`, `change(patch, replace)`, `onOpen()` and `report(problem)` are the page's.
+  constructor(box, { read, move, close, change, onOpen, report }) {
+    Object.assign(this, { box, read, move, close, change, onOpen, report });
+    this.key = "";
+    this.shown = "";
+    this.focusNext = false; // whether the focus goes to the case once it is drawn
+    this.highlightNext = null; // a message and a value to highlight then
+  }
+
+  show({ state, cases, runs, labels, complete }) {
+    this.box.hidden = !state.case;
+    if (!state.case) {
+      this.key = this.shown = "";
+      this.box.replaceChildren();
+      return;
+    }
+    const row = findRow(cases, state.case, state.trial || 0);
+    const key = JSON.stringify([
+      state.run,
+      state.case,
+      state.trial,
+      state.transcript,
+      row >= 0,
+      runs.map(({ name, cases: runCases }) => [name, runCases?.count]),
+    ]);
+    if (key === this.key || (row < 0 && !complete)) return;
+    this.key = key;
+    if (row < 0) this.showMissing(state.case);
+    else this.load(key, state, cases, row, caseColumns(cases, row, runs, labels));
+  }
+
+  showMissing(id) {
+    const close = el("button", { type: "button", class: "main-button", onclick: this.close }, "Close");
+    redraw(
+      this.box,
+      el("div", { class: "case-body" }, el("div", { class: "left-out no-case" }, empty("This run has no such case.", id), close)),
+    );
+  }
+
+  async load(key, state, cases, row, columns) {
+    try {
+      const results = await Promise.all(columns.map(({ run, trial, at }) => (at < 0 ? null : this.read(run, cases.id[row], trial))));
+      if (key === this.key) this.draw(state, cases.title(row), columns, results);
+    } catch (problem) {
+      this.report(problem);
+    }
+  }
+
+  draw(state, name, columns, results) {
+    const [scroll, shown] = [this.conversation?.scrollTop ?? 0, `${state.run} ${state.case} ${state.trial}`];
+    const transcript = state.transcript || `${state.run}#${state.trial || 0}`;
+    redraw(
+      this.box,
+      caseView({
+        name,
+        columns,
+        results,
+        transcript,
+        choose: (...to) => this.choose(...to),
+        previous: () => this.move(-1),
+        next: () => this.move(1),
+        close: this.close,
+        copy,
+      }),
+    );
+    if (this.focusNext) this.box.querySelector("#case-title").focus();
+    if (shown === this.shown) this.conversation?.scrollTo(0, scroll);
+    else scrollToDecision(this.conversation);
+    if (this.highlightNext) this.box.querySelector(".conversation-box")?.highlight(...this.highlightNext);
+    if (shown !== this.shown) this.onOpen();
+    this.focusNext = false;
+    this.highlightNext = null;
+    this.shown = shown;
+  }
+
+  get conversation() {
+    return this.box.querySelector(".case-conversation");
+  }
+
+  // Shows another column's conversation, and perhaps a message in it.
+  choose(transcript, message, value) {
+    this.highlightNext = message === undefined ? null : [message, value];
+    this.change({ transcript }, true);
+  }
+}
+
+// Only where the conversation scrolls by itself; on a narrow screen the verdict comes first.
+function scrollToDecision(pane) {
+  const decision = pane?.querySelector(".decision");
+  if (decision && pane.scrollHeight > pane.clientHeight)
+    pane.scrollTop = decision.offsetTop + decision.offsetHeight - pane.clientHeight + 24;
+}
+
+async function copy(event) {
+  const button = event.currentTarget;
+  const done = await navigator.clipboard?.writeText(location.href).then(
+    () => true,
+    () => false,
+  );
+  button.textContent = done ? "copied ✓" : "copy it from the address bar";
+}

@@ -1,0 +1,114 @@
+// The numbers behind the charts, counted over all cases of a run. In: Cases; out: plain lists, the largest first.
+
+import { SCORE_BANDS, TIME_BANDS } from "./cases.js";
+
+const MAX_POSITIONS = 12;
+const PAIR_FACTOR = 2 ** 20; // more than there are tools, so that two indexes fit into one number
+
+// One pass over the rows. Errors are in no other count.
+function countRows(cases) {
+  const faults = new Map();
+  const tools = new Map();
+  const scenarioTypes = new Map();
+  const endings = new Map();
+  const confusion = new Map();
+  const bands = SCORE_BANDS.map(() => 0);
+  const times = TIME_BANDS.map(() => 0);
+  let longest = -1;
+  for (let at = 0; at < cases.count; at += 1) {
+    bands[cases.scoreBand(at)] += 1;
+    if (Number.isNaN(cases.score[at])) continue;
+    for (const kind of cases.faults[at]) faults.set(kind, (faults.get(kind) ?? 0) + 1);
+    addScore(tools, cases.expected_tool[at], cases.score[at]);
+    if (cases.scenario_type[at] >= 0) addScore(scenarioTypes, cases.scenario_type[at], cases.score[at]);
+    if (cases.ending[at]) endings.set(cases.ending[at], (endings.get(cases.ending[at]) ?? 0) + 1);
+    const cell = (cases.expected_tool[at] + 2) * PAIR_FACTOR + cases.actual_tool[at] + 2;
+    confusion.set(cell, (confusion.get(cell) ?? 0) + 1);
+    const time = cases.timeBand(at);
+    if (time >= 0) times[time] += 1;
+    if (cases.message[at] > longest) longest = cases.message[at];
+  }
+  const { names } = cases.run;
+  return {
+    bands,
+    times,
+    faults: [...faults].map(([kind, n]) => ({ name: names.faults[kind], n })).sort((a, b) => b.n - a.n),
+    tools: means(tools, (index) => cases.toolName(index)),
+    scenarioTypes: means(scenarioTypes, (index) => names.scenario_types[index]),
+    endings: [...endings].map(([name, n]) => ({ name, n })).sort((a, b) => b.n - a.n),
+    confusion: [...confusion].map(([cell, n]) => {
+      const [expected, actual] = [Math.floor(cell / PAIR_FACTOR) - 2, (cell % PAIR_FACTOR) - 2];
+      return { expected: cases.toolName(expected), actual: cases.toolName(actual), n };
+    }),
+    positions: longest < 0 ? [] : byPosition(cases, longest),
+  };
+}
+
+function addScore(sums, key, score) {
+  const sum = sums.get(key) ?? { n: 0, sum: 0 };
+  sum.n += 1;
+  sum.sum += score;
+  sums.set(key, sum);
+}
+
+function means(sums, nameOf) {
+  return [...sums].map(([key, { n, sum }]) => ({ name: nameOf(key), n, mean: sum / n })).sort((a, b) => b.n - a.n);
+}
+
+// The mean score by the position of the decision in its conversation, in at most a dozen steps of equal width.
+function byPosition(cases, longest) {
+  const width = Math.max(1, Math.ceil((longest + 1) / MAX_POSITIONS));
+  const sums = new Map();
+  for (let at = 0; at < cases.count; at += 1) {
+    if (cases.message[at] >= 0 && !Number.isNaN(cases.score[at])) addScore(sums, Math.floor(cases.message[at] / width), cases.score[at]);
+  }
+  return [...sums]
+    .sort(([a], [b]) => a - b)
+    .map(([step, { n, sum }]) => ({ name: width === 1 ? String(step) : `${step * width}-${(step + 1) * width - 1}`, n, mean: sum / n }));
+}
+
+// The first entries, and the rest.
+export function splitAfter(entries, length) {
+  return { shown: entries.slice(0, length), rest: entries.slice(length) };
+}
+
+// A histogram of a metric's values in ten columns, over its bounds ([0, 1] where it has none) and beyond them as far as its values go.
+function histogram(values, count, bounds) {
+  let [low, high] = bounds ?? [0, 1];
+  for (let at = 0; at < count; at += 1) {
+    if (values[at] < low) low = values[at];
+    if (values[at] > high) high = values[at];
+  }
+  const counts = new Array(10).fill(0);
+  for (let at = 0; at < count; at += 1) {
+    if (!Number.isNaN(values[at])) counts[Math.min(9, Math.floor(((values[at] - low) / (high - low)) * 10))] += 1;
+  }
+  return { counts, low, high };
+}
+
+// The values below which these shares of them lie; NaN where there are none.
+function quantiles(values, count, shares) {
+  const sorted = values
+    .slice(0, count)
+    .filter((value) => !Number.isNaN(value))
+    .sort();
+  return shares.map((share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN);
+}
+
+const computed = new WeakMap();
+
+// All chart data of the rows, computed once for each number of rows. `histograms` are by metric; "" is the headline.
+export function chartData(cases) {
+  const last = computed.get(cases);
+  if (last?.count === cases.count) return last;
+  const bounds = new Map((cases.run.metrics ?? []).map((metric) => [metric.name, metric.bounds]));
+  const histograms = new Map(
+    Object.entries({ ...cases.metrics, "": cases.score }).map(([name, values]) => [
+      name,
+      histogram(values, cases.count, bounds.get(name || cases.run.headline)),
+    ]),
+  );
+  const data = { count: cases.count, counts: countRows(cases), histograms, latencies: quantiles(cases.seconds, cases.count, [0.5, 0.95]) };
+  computed.set(cases, data);
+  return data;
+}

@@ -1,0 +1,116 @@
+"""Rules for many cases at once: docs/metrics.md, section 4."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from callmark import grade
+from callmark.calls.match_rules import apply_match_rules, read_match_rules
+from callmark.errors import BadInput
+from callmark.grading.grader import Grader
+from callmark.grading.record import GradeRecord
+from callmark.grading.settings import GradingSettings
+from callmark.types import Call, Case, Prediction, Tool
+from tests.rows import made
+
+
+def graded(rules: dict[str, Any], expected: Call, *actual: Call, tools: tuple[Tool, ...] = ()) -> GradeRecord:
+    (record,) = Grader(GradingSettings(match=rules)).record(Case("c", tools=tools, expected=(expected,)), [Prediction("c", calls=actual)])
+    return record
+
+
+def ruled(rules: dict[str, Any], *calls: Call) -> tuple[tuple[Call, ...], dict[str, int]]:
+    touched: Counter[str] = Counter()
+    return apply_match_rules(read_match_rules(rules), calls, touched), dict(touched)
+
+
+@pytest.mark.parametrize(
+    "rules, expected, actual, score",
+    [
+        ({"*.note": {"$any": True}}, made("f", note="a"), made("f", note="b"), 1.0),
+        ({"*.note": {"$any": True}}, made("f", note="a"), made("f"), 0.5),
+        ({"f.note": {"$any": True}}, made("g", note="a"), made("g", note="b"), 0.5),
+        ({"f.no*": {"$any": True}}, made("f", note="a"), made("f", note="b"), 1.0),
+        ({"*.note": {"$text": "expected", "$ratio": 0.8}}, made("f", note="the room is cold"), made("f", note="the room is colder"), 1.0),
+        ({"*.note": {"$text": "expected", "$ratio": 0.8}}, made("f", note="the room is cold"), made("f", note="send a taxi"), 0.5),
+        ({"*.note": {"$one_of": ["expected", "none"]}}, made("f", note="a"), made("f", note="none"), 1.0),
+        ({"*.price": {"$approx": "expected", "$abs": 1}}, made("f", price=10), made("f", price=10.5), 1.0),
+        ({"*.note": {"$optional": "expected"}}, made("f", note="a"), made("f"), 1.0),
+        ({"*.who": "similar"}, made("f", who="Ann Lee"), made("f", who="ann lee!"), 1.0),
+        ({"*.who": "exact"}, made("f", who="Ann Lee"), made("f", who="ann lee!"), 0.5),
+        # nested, by steps; an index is a step too
+        ({"f.guest.name": "similar"}, made("f", guest={"name": "Ann"}), made("f", guest={"name": "ANN"}), 1.0),
+        ({"f.name": "similar"}, made("f", guest={"name": "Ann"}), made("f", guest={"name": "ANN"}), 0.5),
+        ({"f.items.*.note": {"$any": True}}, made("f", items=[{"note": 1}]), made("f", items=[{"note": 2}]), 1.0),
+        # a name with dots of its own
+        ({"api.f.note": {"$any": True}}, made("api.f", note="a"), made("api.f", note="b"), 1.0),
+        # the record's own matcher counts
+        ({"*.note": {"$any": True}}, made("f", note={"$glob": "x*"}), made("f", note="b"), 0.5),
+        ({"*.guest": {"$any": True}}, made("f", guest={"id": {"$glob": "x*"}}), made("f", guest={"id": "b"}), 0.5),
+        # the first rule that fits
+        ({"f.note": "exact", "*.note": {"$any": True}}, made("f", note="a"), made("f", note="b"), 0.5),
+        # a rule that the recorded value does not fit leaves it as it is
+        ({"*.note": {"$text": "expected", "$ratio": 0}}, made("f", note=5), made("f", note=5), 1.0),
+        ({"*.note": {"$text": "expected", "$ratio": 0}}, made("f", note=5), made("f", note=6), 0.5),
+    ],
+)
+def test_a_rule_decides_how_an_argument_is_compared(rules: dict[str, Any], expected: Call, actual: Call, score: float) -> None:
+    assert graded(rules, expected, actual).metrics["call.score"] == score
+
+
+@pytest.mark.parametrize("rule", [{"$any": True}, {"$approx": "expected", "$abs": 1}, "exact", "similar"])
+@pytest.mark.parametrize("arguments", [{"limit": 10}, {}])
+def test_no_rule_makes_an_argument_of_what_equals_being_left_out(rule: Any, arguments: dict[str, Any]) -> None:
+    tool = Tool("f", "", {"type": "object", "properties": {"limit": {"type": "integer", "default": 10}}})
+    record = graded({"*.limit": rule}, Call("f", {"limit": 10}), Call("f", arguments), tools=(tool,))
+    assert record.metrics["call.score"] == 1.0
+
+
+def test_rules_count_in_every_suite() -> None:
+    expected = made("f", note="Cold room")
+    lax = graded({"*.note": {"$any": True}}, expected, made("f", note="taxi")).metrics
+    assert set(lax.values()) == {1.0}
+    strict = graded({"*.note": "exact"}, expected, made("f", note="cold room!")).metrics
+    assert (strict["process.args_recall"], strict["call.score"]) == (0.0, 0.5)
+
+
+def test_how_many_arguments_each_rule_touched_is_counted() -> None:
+    _, touched = ruled({"*.note": {"$any": True}, "f.x": "similar"}, made("f", note="a", x="b"), made("g", note="c", x="d"))
+    assert touched == {"*.note": 2, "f.x": 1}
+
+
+def test_a_malformed_call_is_left_alone() -> None:
+    broken = Call("f", {}, None, "cut off", "{")
+    assert ruled({"*.a": "similar"}, broken) == ((broken,), {})
+
+
+def test_what_people_see_is_the_recorded_value() -> None:
+    assert graded({"*.who": "similar"}, made("f", who="Ann"), made("f", who="Bob")).faults[0].expected == "Ann"
+    assert graded({"*.who": "similar"}, made("f", who="Ann")).faults[0].expected == 'f(who="Ann")'
+
+
+@pytest.mark.parametrize(
+    "rules, sentence",
+    [
+        ({"note": "exact"}, "the pattern 'note' names no argument"),
+        ({"f.": "exact"}, "the pattern 'f.' names no argument"),
+        ({"f": {"a": "similar"}}, "'f' is a table, a rule was expected"),
+        ({"*.note": "exat"}, "'exat', exact, similar or a matcher was expected. Did you mean exact?"),
+        ({"*.note": {"any": True}}, "neither exact nor similar nor a matcher"),
+        ({"*.note": 5}, "neither exact nor similar nor a matcher"),
+        ({"*.note": {"$regx": "a"}}, "no matcher called '$regx'. Did you mean $regex?"),
+        ({"*.note": {"$regex": "("}}, "$regex does not compile"),
+        ({"*.note": {"$text": "expected"}}, "wants a $ratio"),
+        ({"*.note": {"$similar": "a"}}, "no matcher called '$similar'"),
+    ],
+)
+def test_a_rule_that_could_never_be_used_is_refused(rules: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(BadInput) as error:
+        read_match_rules(rules)
+    assert sentence in str(error.value)
+
+
+def test_no_file_may_say_what_only_a_rule_can() -> None:
+    with pytest.raises(BadInput, match="no matcher called"):
+        grade([{"name": "f", "arguments": {"a": {"$similar": "x"}}}], [])

@@ -1,0 +1,115 @@
+"""Formats are found by name, by extension and by confidence; those of installed packages too."""
+
+from collections.abc import Iterator, Mapping
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec import Raw
+
+import callmark
+from callmark import registry
+from callmark.errors import BadInput
+from callmark.formats import detect
+from callmark.formats.detect import detect_format, find_format
+from callmark.formats.format import Format, ReadContext
+from callmark.formats.predictions import read_prediction
+from callmark.types import Call, Conversation, Message, Place, Prediction
+from tests.conftest import Cli
+from tests.rows import assistant, user, write_rows
+
+
+def read_lines(line: bytes, place: Place, context: ReadContext) -> Conversation:
+    texts = msgspec.json.decode(line)["lines"]
+    return Conversation(str(place.number), tuple(Message("user", text) for text in texts))
+
+
+def write_lines(conversation: Conversation) -> bytes:
+    return msgspec.json.encode({"lines": [message.text for message in conversation.messages]})
+
+
+def detect_lines(fields: Mapping[str, Raw]) -> float:
+    return 1.0 if "lines" in fields else 0.0
+
+
+def read_lines_prediction(line: bytes) -> Prediction:
+    return Prediction("1", 0, (Call("f"),))
+
+
+LINES = Format("lines", "Lines of text", detect_lines, read_lines, write_lines, extensions=(".lines",))
+RECORDED = Format("recorded-lines", "Recorded lines", detect_lines, read_lines, read_prediction=read_lines_prediction)
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The formats above, as if a package had installed them."""
+    points = {
+        "lines": EntryPoint("lines", f"{__name__}:LINES", "callmark.formats"),
+        "recorded-lines": EntryPoint("recorded-lines", f"{__name__}:RECORDED", "callmark.formats"),
+        "openai": EntryPoint("openai", f"{__name__}:LINES", "callmark.formats"),
+    }
+    monkeypatch.setattr(registry, "_entry_points", lambda kind: points if kind == "formats" else {})
+    for function in (detect.find_format, detect.installed_formats):
+        function.cache_clear()
+    yield
+    for function in (detect.find_format, detect.installed_formats):
+        function.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "line, name",
+    [
+        (b'{"messages": []}', "openai"),
+        (b'{"item": {}}', "openai"),
+        (b'{"messages": [], "expected_output": {}}', "openai"),
+        (b'{"messages": [], "conversations": []}', "sharegpt"),
+        (b'{"conversations": [], "expected_function_calls": []}', "scenarios"),
+        (b'{"expected_function_calls": [], "task_id": 1, "traj": []}', "tau-bench"),
+        (b'{"messages": [], "system": "x", "task_id": 1, "traj": []}', "anthropic"),
+        (b'{"messages": [], "system": "x", "tool_context": {}}', "deepfabric"),
+        (b'{"messages": [], "question": "", "final_answer": ""}', "deepfabric"),
+    ],
+)
+def test_the_most_confident_format_wins(line: bytes, name: str) -> None:
+    assert detect_format(line).name == name
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_format_of_an_installed_package_is_found_and_detected() -> None:
+    assert find_format("lines") is LINES
+    assert detect_format(b'{"lines": []}') is LINES
+    assert find_format("openai").title == "OpenAI chat", "an installed package cannot replace a built-in format"
+    assert detect_format(b'{"lines": [], "messages": []}').name == "openai", "built-in formats come first"
+    with pytest.raises(BadInput, match="there is no format called 'linse'. Did you mean lines?"):
+        find_format("linse")
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_file_extension_decides_before_the_rows_do(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "x.lines", {"lines": ["a"], "messages": []})
+    assert callmark.load(path).format is LINES
+    assert callmark.load(write_rows(tmp_path / "x.jsonl", {"lines": ["a"], "messages": []})).format.name == "openai"
+
+
+@pytest.mark.usefixtures("installed")
+def test_commands_read_and_write_a_format_of_an_installed_package(cli: Cli, tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "x.jsonl", {"lines": ["a", "b"]})
+    assert "Lines of text" in cli("stats", path).out
+    assert cli("convert", path, "-o", tmp_path / "y.jsonl", "--to", "openai").status == 0
+    assert cli("convert", tmp_path / "y.jsonl", "-o", tmp_path / "z.jsonl", "--to", "lines").status == 0
+    assert (tmp_path / "z.jsonl").read_text() == '{"lines":["a","b"]}\n'
+    both = write_rows(tmp_path / "b.jsonl", {"lines": ["c"], "messages": [user("hi"), assistant(text="ho")]})
+    assert cli("convert", both, "--from", "lines", "-o", tmp_path / "c.jsonl", "--to", "lines").status == 0
+    refused = cli("convert", path, "-o", tmp_path / "d.jsonl", "--to", "recorded-lines")
+    assert (refused.status, "recorded-lines is read and not written" in refused.err) == (2, True)
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_recording_of_an_installed_package_is_a_prediction() -> None:
+    assert read_prediction(b'{"lines": []}').prediction.calls == (Call("f"),)
+
+
+def test_rows_of_other_formats_are_not_taken_for_recordings() -> None:
+    with pytest.raises(BadInput, match="no answer is recognised in the row"):
+        read_prediction(b'{"lines": []}')
