@@ -1,8 +1,8 @@
-"""How fast does `callmark run` ask, record and grade? The command as a process of its own, the server as another; best of several.
+"""How fast does `callmark run` send, record and grade? The command as a process of its own, the server as another; best of several.
 
-Start-up, which is the same command with one case, is taken off; so everything else is in it: reading the cases, asking, writing down,
-grading, the summary. Nothing is remembered (`--no-cache`). First a server that takes 100 ms for an answer, compared with the ideal, which
-is as many turns as there are cases to each place; then models that take no time. inspect-ai with its mock model is timed in its own
+Start-up, which is the same command with one case, is subtracted; everything else is included: reading the cases, sending, recording,
+grading, the summary. Without a cache (`--no-cache`). First a server that takes 100 ms for a response, compared with the ideal: the number
+of cases divided by the concurrency, times 100 ms; then models that take no time. inspect-ai with its mock model is timed in its own
 environment when that environment's Python is given. Exit status 1 when a limit is not held.
 
     python benchmarks/running.py [--cases 2000] [--concurrency 100] [--turns 3] [--inspect PYTHON]
@@ -93,8 +93,8 @@ def check(run: Path, cases: int) -> None:
 
 def ask_peer(python: str, cases: Path, concurrency: int) -> dict[str, Any]:
     """What the peer's script prints in its own environment; a script that fails stops the benchmark with what it said."""
-    asked = [python, str(Path(__file__).parent / "peers" / "run_inspect.py"), str(cases), "--at-once", str(concurrency)]
-    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    command = [python, str(Path(__file__).parent / "peers" / "run_inspect.py"), str(cases), "--at-once", str(concurrency)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"run_inspect.py did not run:\n{done.stderr}")
     said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

@@ -1,9 +1,9 @@
 """Does everything end in the right place when a server fails in every way? 5,000 cases, one in twenty for each of 15 faults.
 
-Which case meets which fault is drawn from a seed, before anything is asked. A fault that another try may mend is met at the first try
-only; but some cases meet theirs at every try, so that they must end in an error. The others are answers, odd as they are, and are not
-asked for again. `callmark run` is a process, the server another. Compared for every case: what came, for which case, after how many
-tries, by the run folder and by the server's log; and the sums. Exit status 1 when anything is not as planned.
+Which case meets which fault is drawn from a seed, before anything is sent. A fault that a retry may solve is met at the first attempt
+only; but some cases meet theirs at every attempt, so that they must end in an error. The other faults are predictions that are scored, and
+are not requested again. `callmark run` is a process, the server another. Compared for every case: the outcome, for which case, after how
+many attempts, by the run folder and by the server's log; and the sums. Exit status 1 when anything is not as planned.
 
     python benchmarks/running_faults.py [--cases 5000] [--concurrency 100] [--timeout 1] [--retries 3] [--seed 1]
 """
@@ -29,12 +29,12 @@ from tests.chat_server import ChatServer, Response, ResponsePlan
 from tests.runs.kills import ChatServerProcess, case_of, run_command, start_chat_server, write_cases
 
 ONE_IN = 20  # cases for each fault
-ALWAYS = 2  # cases of each fault that meet it at every try
+ALWAYS = 2  # cases of each fault that meet it at every attempt
 WAIT = "0.1"  # seconds of Retry-After; servers say whole ones, of which 250 would take their time
 CLOSED = "closed at once"
-ANSWERED = "no fault"
+NO_FAULT = "no fault"
 
-# A fault that is no answer, and what the error of a case must say that meets it at every try.
+# Faults that give no prediction, and what the error of a case must say that meets it at every attempt.
 ERRORS = {
     "429 with Retry-After": "429",
     "429": "429",
@@ -49,21 +49,21 @@ ERRORS = {
     "hang": "did not answer within",
     CLOSED: "closed the connection",
 }
-ODD_ANSWERS = ("unknown finish reason", "arguments that are not JSON", "duplicate ids")
+SCORED_FAULTS = ("unknown finish reason", "arguments that are not JSON", "duplicate ids")
 
 
-class Planned(Struct, frozen=True):
-    """What befalls a case; `always`: at every try."""
+class PlannedFault(Struct, frozen=True):
+    """The fault that a case meets; `always`: at every attempt."""
 
     fault: str
     always: bool = False
 
 
-class Came(Struct, frozen=True):
-    """What is known of a case in the end: tries by its prediction and by the server's log; `what` in a word, `right` for this very case."""
+class CaseOutcome(Struct, frozen=True):
+    """The outcome of a case: attempts by its prediction and requests by the server's log; `what` in a word, `right`: for this case."""
 
-    tries: int
-    asked: int
+    attempts: int
+    requests: int
     what: str
     right: bool
 
@@ -78,7 +78,7 @@ def main() -> int:
     plan = planned(options.cases, options.seed)
     if options.log:
         return serve(plan, options.log, slow=3 * options.timeout)
-    kinds = len(ERRORS) + len(ODD_ANSWERS)
+    kinds = len(ERRORS) + len(SCORED_FAULTS)
     print(
         f"{options.cases:,} cases, {options.cases // ONE_IN:,} for each of {kinds} faults; {options.concurrency} at a time, "
         f"a time-out of {options.timeout:g} s, {options.retries} tries more"
@@ -102,12 +102,12 @@ def main() -> int:
     return report(plan, found, predictions, summary, options.retries + 1)
 
 
-def planned(count: int, seed: int) -> list[Planned]:
+def planned(count: int, seed: int) -> list[PlannedFault]:
     """What befalls each case; the same for the same seed."""
     share = count // ONE_IN
-    plan = [Planned(fault, number < ALWAYS) for fault in ERRORS for number in range(share)]
-    plan += [Planned(fault) for fault in ODD_ANSWERS for _ in range(share)]
-    plan += [Planned(ANSWERED)] * (count - len(plan))
+    plan = [PlannedFault(fault, number < ALWAYS) for fault in ERRORS for number in range(share)]
+    plan += [PlannedFault(fault) for fault in SCORED_FAULTS for _ in range(share)]
+    plan += [PlannedFault(NO_FAULT)] * (count - len(plan))
     Random(seed).shuffle(plan)
     return plan
 
@@ -120,13 +120,13 @@ class Faulty(ChatServer):
         super().respond(transport, head, body)
 
 
-def serve(plan: list[Planned], log: str, *, slow: float) -> int:
+def serve(plan: list[PlannedFault], log: str, *, slow: float) -> int:
     """Serve the plan until the process is ended; the address is printed first."""
 
     def answer(number: int, request: Any, attempt: int) -> str | Response:
         question = request["messages"][-1]["content"]
         one = plan[int(case_of(question).removeprefix("case-"))]
-        if one.fault == ANSWERED or (attempt and not one.always):
+        if one.fault == NO_FAULT or (attempt and not one.always):
             return "answer"
         if one.fault == CLOSED:
             server.asking.abort()
@@ -142,22 +142,22 @@ def serve(plan: list[Planned], log: str, *, slow: float) -> int:
             await listening.serve_forever()
 
     follow: ResponsePlan = answer
-    server = Faulty(follow, slow=slow, log=os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), keep=False)
+    server = Faulty(follow, slow=slow, log=os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), record=False)
     asyncio.run(listen())
     return 0
 
 
-def look_up(predictions: list[dict[str, Any]], server: ChatServerProcess) -> dict[str, Came]:
+def look_up(predictions: list[dict[str, Any]], server: ChatServerProcess) -> dict[str, CaseOutcome]:
     """What came, by case; of a case that has several predictions the last counts, which the number of them tells."""
-    asked = server.count_requests(0, server.log.stat().st_size)
-    return {row["case"]: came(row, asked[row["case"]]) for row in predictions}
+    requests = server.count_requests(0, server.log.stat().st_size)
+    return {row["case"]: outcome_of(row, requests[row["case"]]) for row in predictions}
 
 
-def came(row: dict[str, Any], asked: int) -> Came:
+def outcome_of(row: dict[str, Any], requests: int) -> CaseOutcome:
     """A prediction told by itself, without the plan."""
-    tries = row["usage"].get("attempts", 1)
+    attempts = row["usage"].get("attempts", 1)
     if "error" in row:
-        return Came(tries, asked, row["error"], not row.get("calls"))
+        return CaseOutcome(attempts, requests, row["error"], not row.get("calls"))
     number = row["case"].removeprefix("case-")
     calls = row["calls"]
     malformed = [call for call in calls if call.get("malformed")]
@@ -168,25 +168,27 @@ def came(row: dict[str, Any], asked: int) -> Came:
     elif len(calls) > 1:
         what = "duplicate ids" if len({call["id"] for call in calls}) == 1 else "several calls"
     elif calls:
-        what = ANSWERED if row["finish_reason"] == "tool_calls" else "unknown finish reason"
-    return Came(tries, asked, what, right)
+        what = NO_FAULT if row["finish_reason"] == "tool_calls" else "unknown finish reason"
+    return CaseOutcome(attempts, requests, what, right)
 
 
-def as_planned(one: Planned, found: Came | None, most: int) -> bool:
+def as_planned(one: PlannedFault, found: CaseOutcome | None, most: int) -> bool:
     """Whether a case ended as it must."""
     if found is None or not found.right:
         return False
-    tries = most if one.always else 2 if one.fault in ERRORS else 1
-    if found.tries != tries or found.asked != tries:
+    attempts = most if one.always else 2 if one.fault in ERRORS else 1
+    if found.attempts != attempts or found.requests != attempts:
         return False
     if one.always:
         return ERRORS[one.fault] in found.what
-    return found.what == (one.fault if one.fault in ODD_ANSWERS else ANSWERED)
+    return found.what == (one.fault if one.fault in SCORED_FAULTS else NO_FAULT)
 
 
-def report(plan: list[Planned], found: dict[str, Came], predictions: list[dict[str, Any]], summary: dict[str, Any], most: int) -> int:
+def report(
+    plan: list[PlannedFault], found: dict[str, CaseOutcome], predictions: list[dict[str, Any]], summary: dict[str, Any], most: int
+) -> int:
     """A row for each fault, the sums, and the verdict."""
-    ended = {fault: (Counter[bool](), Counter[bool]()) for fault in (*ERRORS, *ODD_ANSWERS, ANSWERED)}
+    ended = {fault: (Counter[bool](), Counter[bool]()) for fault in (*ERRORS, *SCORED_FAULTS, NO_FAULT)}
     wrong = []
     for number, one in enumerate(plan):
         case = f"case-{number}"
@@ -199,7 +201,7 @@ def report(plan: list[Planned], found: dict[str, Came], predictions: list[dict[s
         lasting = f"   {always.total():8,} {always[True]:6,}" if always else ""
         print(f"  {fault:28} {once.total():8,} {once[True]:9,}{lasting}")
     errors = sum(one.always for one in plan)
-    tries = sum(most if one.always else 2 if one.fault in ERRORS else 1 for one in plan)
+    attempts = sum(most if one.always else 2 if one.fault in ERRORS else 1 for one in plan)
     of_fault = Counter(one.fault for one in plan)
     called = [call for row in predictions for call in row.get("calls", [])]
     sums = {
@@ -214,8 +216,8 @@ def report(plan: list[Planned], found: dict[str, Came], predictions: list[dict[s
             sum(fault["count"] for fault in summary["faults"] if fault["kind"] == "malformed_call"),
         ),
         "calls": (len(plan) - errors + of_fault["duplicate ids"], len(called)),
-        "tries, by the predictions": (tries, sum(one.tries for one in found.values())),
-        "tries, by the server's log": (tries, sum(one.asked for one in found.values())),
+        "tries, by the predictions": (attempts, sum(one.attempts for one in found.values())),
+        "tries, by the server's log": (attempts, sum(one.requests for one in found.values())),
     }
     print(f"  {'':28} {'planned':>8} {'found':>9}")
     for name, (expected, got) in sums.items():

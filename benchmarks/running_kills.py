@@ -1,10 +1,10 @@
-"""Is anything lost when `callmark run` is killed? Kill at random moments, gone on with, and compared with a run that was not.
+"""Is anything lost when `callmark run` is killed? Kill it at random moments, resume it, and compare it with an undisturbed run.
 
 The command runs as a process of its own, against a server that is another. Each run is killed with SIGKILL at a moment drawn uniformly
 between its start and a little after the time that an undisturbed run takes, every fifth one once more after that; then `--resume` runs to
-its end. Sorted by case and trial, and without `usage.seconds`, the predictions must equal the undisturbed run's; so must the grades as
-they stand, and what run.json says. By the server's log, nothing that stood in predictions.jsonl at the moment of a kill is asked for again,
-and no more is lost than was in flight. As a kill almost never falls into a write, the last line is cut by hand as well, after each of its
+its end. Sorted by case and trial, and without `usage.seconds`, the predictions must equal those of the undisturbed run; so must the grades
+in their order, and run.json. By the server's log, nothing that was in predictions.jsonl at the moment of a kill is requested again, and no
+more is lost than was in flight. As a kill almost never falls into a write, the last line is cut off by hand as well, after each of its
 bytes. Exit status 1 on any difference.
 
     python benchmarks/running_kills.py [--runs 50] [--cases 300] [--trials 2] [--concurrency 20] [--latency 0.03] [--seed 1]
@@ -43,13 +43,13 @@ def main() -> int:
     parser.add_argument("--latency", type=float, default=0.03)
     options = parser.parse_args()
     random = Random(options.seed)
-    with tempfile.TemporaryDirectory() as made, start_chat_server(Path(made, "log"), "--latency", str(options.latency)) as server:
-        folder = Path(made)
+    with tempfile.TemporaryDirectory() as path, start_chat_server(Path(path, "log"), "--latency", str(options.latency)) as server:
+        folder = Path(path)
         cases, model = write_cases(folder / "cases.jsonl", options.cases), f"{server.url}#model"
         more = ("--trials", str(options.trials), "--concurrency", str(options.concurrency))
         seconds = run_to_end(run_command(cases, model, folder, "undisturbed", *more), folder)
         print(
-            f"{options.cases:,} cases, {options.trials} trials, {options.concurrency} at a time, {options.latency * 1000:g} ms an answer: "
+            f"{options.cases:,} cases, {options.trials} trials, {options.concurrency} at a time, {options.latency * 1000:g} ms a response: "
             f"{seconds:.2f} s undisturbed; {options.runs} runs, killed between 0 and {seconds * BEYOND:.2f} s"
         )
         print(f"  {'run':>4} {'killed after':>12}  {'recorded':>8} {'in flight':>9} {'last line':>9}  then")
@@ -84,35 +84,35 @@ def show(number: int, outcome: Outcome) -> None:
         print(f"  {label:>4} {kill.after:10.3f} s  {kill.recorded:8,} {kill.in_flight:9,} {line:>9}  {then}")
 
 
-def report(outcomes: list[Outcome], questions: int, cuts: int, problems: list[str]) -> int:
-    """When the kills were, seen from what was written, and the verdict."""
+def report(outcomes: list[Outcome], requests: int, cuts: int, problems: list[str]) -> int:
+    """Print when the kills were, as seen from the files, and the verdict."""
     kills = [kill for outcome in outcomes for kill in outcome.kills]
-    moments = Counter(moment(kill, questions) for kill in kills)
+    moments = Counter(moment(kill, requests) for kill in kills)
     print(f"  {len(kills)} kills: " + ", ".join(f"{count} {name}" for name, count in moments.most_common()))
-    asking = [kill for kill in kills if kill.in_flight]
-    if asking:
-        least, most = min(kill.in_flight for kill in asking), max(kill.in_flight for kill in asking)
-        print(f"  in flight when killed, and asked for again: {least:,} to {most:,}, {sum(kill.in_flight for kill in kills):,} in all")
+    sending = [kill for kill in kills if kill.in_flight]
+    if sending:
+        least, most = min(kill.in_flight for kill in sending), max(kill.in_flight for kill in sending)
+        print(f"  in flight when killed, and requested again: {least:,} to {most:,}, {sum(kill.in_flight for kill in kills):,} in all")
     print(f"  last lines torn by a kill: {sum(kill.torn for kill in kills)}")
-    healed = f"{len(problems)} DIFFERENCES" if problems else "healed each time"
-    print(f"  last line cut by hand after each of its bytes, {cuts} times: {healed}")
+    repaired = f"{len(problems)} DIFFERENCES" if problems else "repaired each time"
+    print(f"  last line cut by hand after each of its bytes, {cuts} times: {repaired}")
     for problem in problems[:10]:
         print(f"    {problem}")
     wrong = sum(bool(outcome.problems) for outcome in outcomes)
-    print(f"  nothing lost, nothing recorded asked for again, {len(outcomes)} runs: {f'NOT HELD in {wrong}' if wrong else 'held'}")
+    print(f"  nothing lost, nothing recorded requested again, {len(outcomes)} runs: {f'NOT HELD in {wrong}' if wrong else 'held'}")
     return 1 if wrong or problems else 0
 
 
-def moment(kill: Kill, questions: int) -> str:
+def moment(kill: Kill, requests: int) -> str:
     if kill.ended:
         return "after the end"
-    if not kill.begun:
+    if not kill.has_manifest:
         return "before there was a run"
     if not kill.recorded and not kill.in_flight:
-        return "before the first question"
-    if kill.recorded == questions:
-        return "after the last answer, before the end"
-    return "between the first and the last answer"
+        return "before the first request"
+    if kill.recorded == requests:
+        return "after the last prediction, before the end"
+    return "between the first and the last prediction"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Is anything lost when `callmark simulate` is killed? Kill at random moments, gone on with, and compared with one that was not.
+"""Is anything lost when `callmark simulate` is killed? Kill it at random moments, resume it, and compare it with an undisturbed one.
 
 The command runs as a process of its own; its agent writes a line for every conversation that it begins. Each simulation is killed with
 SIGKILL at a moment drawn uniformly between its start and a little after the time that an undisturbed one takes, every fifth one once more
@@ -72,7 +72,7 @@ def report(outcomes: list[Outcome], conversations: int) -> int:
 def moment(kill: Kill, conversations: int) -> str:
     if kill.ended:
         return "after the end"
-    if not kill.begun:
+    if not kill.has_manifest:
         return "before there was a run"
     if not kill.recorded:
         return "before the first conversation was over"

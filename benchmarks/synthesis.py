@@ -87,7 +87,7 @@ def replayed(rows: Iterable[callmark.Conversation], plans: Iterable[Sequence[cal
     for row, planned in zip(rows, plans, strict=True):
         count += 1
         store, other = first.copy(), first.copy()
-        results = match_results(row.messages).of
+        results = match_results(row.messages).by_call
         for index, message in enumerate(row.messages):
             for place, call in enumerate(message.calls):
                 calls += 1

@@ -83,7 +83,7 @@ STEPS = {
     "search": ("type('cancel_or')", "type('')"),
     "search for nothing": ("type('nowhere')", "type('')"),
     "sort by score": ("""document.querySelector('[data-key="sort score"]').click()""",) * 3,
-    "sort by call": ("""document.querySelector('[data-key="sort made"]').click()""",) * 3,
+    "sort by call": ("""document.querySelector('[data-key="sort actual"]').click()""",) * 3,
     "sort by time": ("""document.querySelector('[data-key="sort seconds"]').click()""",) * 3,
     "scroll a little": ("scroll(700)",) * 6,
     "scroll to the end": ("scroll(1e9)", "scroll(-1e9)"),

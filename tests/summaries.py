@@ -1,7 +1,8 @@
-"""Summaries of grades, with the metrics of all built-in evaluators."""
+"""Summaries and comparisons of grades, with the metrics of all built-in evaluators."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
+from callmark.analysis.compare import Comparison, compare_all
 from callmark.analysis.summary import Summary, Tally
 from callmark.grading.evaluate import CheckedEvaluator, definitions
 from callmark.grading.evaluators.policy import PolicyEvaluator
@@ -17,3 +18,12 @@ def summarize(grades: Iterable[GradeRecord]) -> Summary:
     for grade in grades:
         tally.add(grade)
     return tally.summary()
+
+
+def compare(
+    first: Iterable[GradeRecord], second: Iterable[GradeRecord], *, headline: str = "call.score", fault_evaluators: Collection[str] = ()
+) -> Comparison:
+    """Return the comparison of the second run with the first."""
+    runs = [("the first run", first), ("the second run", second)]
+    ((_, comparison),) = compare_all(runs, headline=headline, fault_evaluators=fault_evaluators)
+    return comparison

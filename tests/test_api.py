@@ -12,8 +12,14 @@ from callmark import BadInput, Case, Prediction, Run
 from tests.rows import WEATHER, assistant, call, result, row, user, write_rows
 
 ROWS = [
-    row(user("Weather in Bonn?"), assistant(call("get_weather", {"city": "Bonn"})), result("sunny"), assistant(text="Sunny."), tools=[WEATHER]),
-    row(user("And in Rome?"), assistant(call("get_weather", {"city": "Rome"})), result("rainy"), assistant(text="Rainy."), tools=[WEATHER]),
+    row(
+        user(f"Weather in {city}?"),
+        assistant(call("get_weather", {"city": city})),
+        result(weather),
+        assistant(text=f"It is {weather}."),
+        tools=[WEATHER],
+    )
+    for city, weather in (("Bonn", "sunny"), ("Rome", "rainy"))
 ]
 POINTS = [
     {"id": name, "messages": [user(f"Weather in {name}?")], "expected_output": {"tool_calls": [call("get_weather", {"city": name})]}}
@@ -118,7 +124,8 @@ def test_runs_are_compared_gated_reported_and_exported() -> None:
         result = callmark.gate(run, min={"call.score": 0.9}, baseline=runs[1], max_drop={"call.score": 0})
         assert result.passed
         assert bool(result) is True
-    assert not callmark.gate(runs[0], max_errors=0, min={"call.score": 1}, baseline=None).verdicts[0].text.startswith("<")
+    missed = callmark.gate(runs[1], min={"call.score": 1}, max_errors=0)
+    assert missed.passed == all(check.met for check in missed.checks)
     report = callmark.report(runs, out="report.html")
     assert Path(report).read_text(encoding="utf-8").startswith("<!")
     assert Path(callmark.report(runs[0])) == runs[0].path / "report.html"
@@ -168,7 +175,8 @@ def test_settings_replace_those_of_every_model() -> None:
 def test_scenarios_in_memory_are_simulated() -> None:
     Path("bot.py").write_text(
         "def chat(messages, tools=None):\n"
-        "    return {'role': 'assistant', 'content': 'Done. Goodbye!', 'function_calls': [{'functionName': 'add', 'arguments': {'title': 'a'}}]}\n"
+        "    call = {'functionName': 'add', 'arguments': {'title': 'a'}}\n"
+        "    return {'role': 'assistant', 'content': 'Done. Goodbye!', 'function_calls': [call]}\n"
     )
     scenario = {
         "id": "s",

@@ -25,13 +25,13 @@ def sections() -> list[doctest.DocTest]:
 
 
 @pytest.mark.parametrize("section", sections(), ids=lambda section: str(section.name))
-def test_the_examples_of_a_section_are_right(section: doctest.DocTest) -> None:
+def test_examples_of_a_section(section: doctest.DocTest) -> None:
     said: list[str] = []
     outcome = doctest.DocTestRunner(verbose=False).run(section, out=said.append)
     assert outcome.failed == 0, "".join(said)
 
 
-def test_the_page_has_sections_1_to_18_in_order() -> None:
+def test_page_has_sections_1_to_18_in_order() -> None:
     assert [int(number) for number in HEADING.findall(PAGE)] == list(range(1, 19))
 
 
@@ -41,5 +41,5 @@ def test_every_section_has_an_example() -> None:
     assert sum(counts.values()) >= 25
 
 
-def test_no_example_stands_outside_the_sections() -> None:
+def test_no_example_is_outside_the_sections() -> None:
     assert sum(len(section.examples) for section in sections()) == len(re.findall(r"^>>> ", PAGE, re.MULTILINE))

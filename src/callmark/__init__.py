@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from callmark.api.grading import grade
     from callmark.api.running import run, run_async, simulate, simulate_async
     from callmark.api.runs import gate, report, view
+    from callmark.api.scenarios import synth_scenarios
     from callmark.api.tools import tools
     from callmark.calls.confirmation import is_confirmation
     from callmark.calls.text.text_format import ParsedText, TextFormat
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from callmark.runs.compare import compare
     from callmark.runs.grade import GradeOptions
     from callmark.runs.run import Run
+    from callmark.simulation.agents import AgentProvider
     from callmark.simulation.session import Agent, NullContext, Session, State, Toolbox, ToolResult, ToolSource, User, UserSession, UserTurn
     from callmark.simulation.toolboxes.provider import ToolboxProvider
     from callmark.simulation.users.provider import UserProvider
@@ -57,6 +59,7 @@ _NAMES_BY_MODULE = {
     "callmark.api.grading": ("grade",),
     "callmark.api.running": ("run", "run_async", "simulate", "simulate_async"),
     "callmark.api.runs": ("gate", "report", "view"),
+    "callmark.api.scenarios": ("synth_scenarios",),
     "callmark.api.tools": ("tools",),
     "callmark.calls.confirmation": ("is_confirmation",),
     "callmark.calls.text.text_format": ("ParsedText", "TextFormat"),
@@ -73,6 +76,7 @@ _NAMES_BY_MODULE = {
     "callmark.runs.compare": ("compare",),
     "callmark.runs.grade": ("GradeOptions",),
     "callmark.runs.run": ("Run",),
+    "callmark.simulation.agents": ("AgentProvider",),
     "callmark.simulation.session": (
         "Agent",
         "NullContext",
@@ -95,6 +99,7 @@ _MODULES = {name: module for module, names in _NAMES_BY_MODULE.items() for name 
 
 __all__ = [
     "Agent",
+    "AgentProvider",
     "Attempt",
     "BadInput",
     "BrokenRow",
@@ -164,6 +169,7 @@ __all__ = [
     "split",
     "stats",
     "synth",
+    "synth_scenarios",
     "tools",
     "view",
     "write",

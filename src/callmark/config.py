@@ -48,8 +48,8 @@ from msgspec import Struct
 
 from callmark import registry
 from callmark.analysis.gate import Gate
-from callmark.calls.messages import explain_validation_error
 from callmark.calls.match_rules import read_match_rules
+from callmark.calls.messages import explain_validation_error
 from callmark.calls.strict import scrub
 from callmark.calls.yaml_text import read_yaml
 from callmark.errors import BadInput

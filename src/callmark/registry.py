@@ -7,11 +7,13 @@ entry point that cannot be imported, raise `BadInput`.
 
 from collections.abc import Iterator
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from callmark.errors import BadInput
 from callmark.wording import did_you_mean
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Kind = Literal["formats", "text_formats", "evaluators", "models", "agents", "users", "toolboxes", "worlds"]
 
@@ -112,11 +114,13 @@ def load_path(path: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def _entry_points(kind: Kind) -> dict[str, EntryPoint]:
+def _entry_points(kind: Kind) -> "dict[str, EntryPoint]":
+    from importlib.metadata import entry_points  # as slow as everything else that starting needs
+
     return {point.name: point for point in entry_points(group=f"callmark.{kind}")}
 
 
-def _load(kind: Kind, point: EntryPoint) -> Any:
+def _load(kind: Kind, point: "EntryPoint") -> Any:
     try:
         return point.load()
     except (Exception, SystemExit) as error:

@@ -67,17 +67,17 @@ def every(found: Breakdowns) -> list[list[Slice]]:
     return [found.by_tool, found.by_scenario_type, found.by_position, found.by_prompt_length]
 
 
-def test_no_grades_and_nothing_but_errors_give_no_parts() -> None:
+def test_no_grades_and_only_errors_give_no_slices() -> None:
     assert every(parts_of([])) == [[], [], [], []]
     assert every(parts_of([GradeRecord("c", error="HTTP 503", expected=("f",))])) == [[], [], [], []]
 
 
-def test_a_case_is_under_its_first_expected_tool_and_only_there() -> None:
+def test_case_is_in_the_slice_of_its_first_expected_tool() -> None:
     grades = [scored(1, "f", "g"), scored(0.5, "g", "f"), scored(0, "g"), scored(1), scored(0), scored(0, ""), scored(0.5, "g")]
     assert short(parts_of(grades).by_tool) == [("g", 3, pytest.approx(1 / 3)), (NO_CALL, 2, 0.5), (NO_NAME, 1, 0), ("f", 1, 1)]
 
 
-def test_a_case_without_a_scenario_type_has_a_part_of_its_own() -> None:
+def test_cases_without_a_scenario_type_have_their_own_slice() -> None:
     grades = [scored(1, scenario_type="refund"), scored(0, scenario_type="refund"), scored(1)]
     assert short(parts_of(grades).by_scenario_type) == [("refund", 2, 0.5), (NO_SCENARIO_TYPE, 1, 1)]
 
@@ -112,13 +112,13 @@ def test_bands_of_prompt_lengths(prompt: int | None, name: str) -> None:
     assert short(parts_of([scored(prompt=prompt)]).by_prompt_length) == [(name, 1, 1)]
 
 
-def test_bands_stand_in_their_order_and_the_unknown_last() -> None:
+def test_bands_are_in_order_and_the_unknown_last() -> None:
     found = parts_of([scored(message=index, prompt=length) for index, length in [(None, None), (20, 9000), (3, 10), (20, 10), (7, 1500)]])
     assert [part.name for part in found.by_position] == ["0-4", "5-8", "17-32", NO_POSITION]
     assert [part.name for part in found.by_prompt_length] == ["under 1,000", "1,000-1,999", "8,000-15,999", NO_PROMPT]
 
 
-def test_endless_names_are_bounded_and_still_add_up() -> None:
+def test_number_of_names_is_bounded_and_still_adds_up() -> None:
     found = parts_of([scored(1, f"f{index}", scenario_type=f"s{index}") for index in range(MOST_NAMES + 50)] + [scored(1, "f0")])
     for parts in (found.by_tool, found.by_scenario_type):
         assert len(parts) == MOST_NAMES + 1
@@ -127,7 +127,7 @@ def test_endless_names_are_bounded_and_still_add_up() -> None:
     assert (found.by_tool[0].name, found.by_tool[0].n) == ("f0", 2)
 
 
-def test_parts_can_be_asked_for_again_and_more_added_after() -> None:
+def test_breakdowns_can_be_computed_repeatedly() -> None:
     tally = BreakdownTally()
     tally.add(scored(1, "f"))
     assert tally.breakdowns() == tally.breakdowns()
@@ -137,7 +137,7 @@ def test_parts_can_be_asked_for_again_and_more_added_after() -> None:
 
 @pytest.mark.laws
 @given(ATTEMPTS, st.sampled_from([1, 3, 10_000]))
-def test_the_parts_add_up_to_the_whole(attempts: list[Any], most_alike: int) -> None:
+def test_slices_add_up_to_the_run(attempts: list[Any], most_pending: int) -> None:
     grader = Grader(GradingSettings())
     grades = []
     for index, (expected, answer, scenario_type, message, said) in enumerate(attempts):
@@ -151,7 +151,7 @@ def test_the_parts_add_up_to_the_whole(attempts: list[Any], most_alike: int) -> 
         prediction = Prediction(case.id, error=answer) if isinstance(answer, str) else Prediction(case.id, calls=tuple(answer))
         grades += grader.record(case, [prediction])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_MOST_ALIKE", most_alike)
+        patch.setattr(module, "_MOST_PENDING", most_pending)
         found = parts_of(grades)
     right = [grade for grade in grades if not grade.error]
     for parts in every(found):
@@ -172,16 +172,16 @@ def test_the_parts_add_up_to_the_whole(attempts: list[Any], most_alike: int) -> 
         ([float(value) for value in range(1, 22)], {"p5": 2, "p25": 6, "p50": 11, "p75": 16, "p95": 20}),
     ],
 )
-def test_percentiles_are_values_that_there_are(values: list[float], expected: dict[str, float]) -> None:
+def test_percentiles_are_observed_values(values: list[float], expected: dict[str, float]) -> None:
     assert percentiles(Counter(values)) == expected
 
 
-def test_percentiles_have_no_trouble_with_the_last_place_of_a_share() -> None:
+def test_percentiles_are_exact_despite_rounding() -> None:
     assert percentiles({float(value): 1 for value in range(1, 101)}, (55, 100)) == {"p55": 55, "p100": 100}  # .55 * 100 is more than 55
 
 
 @pytest.mark.parametrize("score, place", [(0.0, 0), (0.099999, 0), (0.1, 1), (0.3, 3), (0.571429, 5), (0.7, 7), (0.999999, 9), (1, 9)])
-def test_the_bin_of_a_score(score: float, place: int) -> None:
+def test_bin_of_a_score(score: float, place: int) -> None:
     tally = ScoreTally()
     tally.add(scored(score))
     found = tally.distribution()
@@ -189,7 +189,7 @@ def test_the_bin_of_a_score(score: float, place: int) -> None:
     assert found.histogram == [int(index == place) for index in range(10)]
 
 
-def test_a_run_without_scores_has_no_distribution() -> None:
+def test_run_without_scores_has_no_distribution() -> None:
     tally = ScoreTally()
     tally.add(GradeRecord("c", error="HTTP 503"))
     tally.add(GradeRecord("c", metrics={"process.recall": 1.0}))
@@ -198,7 +198,7 @@ def test_a_run_without_scores_has_no_distribution() -> None:
 
 @pytest.mark.laws
 @given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.571429, 2 / 3, 1.0]) | st.floats(0, 1).map(lambda score: round(score, 6)), min_size=1))
-def test_the_distribution_is_that_of_the_ordered_scores_and_the_bins_add_up(scores: list[float]) -> None:
+def test_distribution_matches_the_sorted_scores(scores: list[float]) -> None:
     tally = ScoreTally()
     for score in scores:
         tally.add(scored(score))
@@ -209,7 +209,7 @@ def test_the_distribution_is_that_of_the_ordered_scores_and_the_bins_add_up(scor
     assert sum(found.histogram) == found.n == len(scores)
 
 
-def test_graded_cases_know_their_prompt() -> None:
+def test_grade_has_the_length_of_its_prompt() -> None:
     case = Case("c", (Message("user", "x" * 700), Message("assistant", "y" * 400)), expected=(made("f"),))
     (grade,) = Grader(GradingSettings()).record(case, [Prediction("c", calls=(made("f"),))])
     assert [part.name for part in parts_of([grade]).by_prompt_length] == ["1,000-1,999"]

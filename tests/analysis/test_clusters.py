@@ -15,11 +15,11 @@ def sums(tally: ClusterTally) -> Counter[tuple[float, ...]]:
     return Counter({cluster[0][1]: times for cluster, times in tally.clusters().items() if len(cluster) == 1})
 
 
-def test_nothing_added_is_no_cluster() -> None:
+def test_no_values_give_no_cluster() -> None:
     assert ClusterTally().clusters() == Counter()
 
 
-def test_one_that_comes_again_is_put_together() -> None:
+def test_recurring_cluster_is_merged() -> None:
     tally = ClusterTally()
     for cluster, value in (("a", 1.0), ("a", 0.5), ("b", 0.0), ("a", 1.0), ("c", 2.5), ("b", 0.0)):
         tally.add(cluster, NAMES, (value, 1.0))
@@ -29,7 +29,7 @@ def test_one_that_comes_again_is_put_together() -> None:
     assert sums(tally) == {(2.5, 3.0): 1, (1.0, 3.0): 1, (2.5, 1.0): 1}
 
 
-def test_values_of_other_names_stand_beside_each_other() -> None:
+def test_values_of_different_names_are_kept_apart() -> None:
     tally = ClusterTally()
     for names, values in ((NAMES, (1.0, 1.0)), (("x", "y"), (2.0, 3.0, 1.0)), (NAMES, (4.0, 1.0))):
         tally.add("a", names, values)
@@ -38,7 +38,7 @@ def test_values_of_other_names_stand_beside_each_other() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from([0.0, 0.5, 1.0])), max_size=60))
-def test_the_order_does_not_matter(values: list[tuple[str, float]]) -> None:
+def test_order_does_not_matter(values: list[tuple[str, float]]) -> None:
     tally = ClusterTally()
     added: dict[str, tuple[float, float]] = {}
     for cluster, value in values:

@@ -9,15 +9,15 @@ import msgspec
 import pytest
 
 from callmark.analysis.breakdowns import NO_CALL
-from callmark.analysis.compare import Comparison, FaultChange, ToolChange, compare, compare_all
-from callmark.analysis.differences import holm
+from callmark.analysis.compare import Comparison, FaultChange, ToolChange, compare_all
+from callmark.analysis.differences import holm_adjust
 from callmark.errors import BadInput
 from callmark.grading.grader import Grader
 from callmark.grading.record import GradeRecord
 from callmark.grading.settings import GradingSettings
 from callmark.types import Call, Case, Prediction, Source
 from tests.rows import made
-from tests.summaries import summarize
+from tests.summaries import compare, summarize
 
 RIGHT, WRONG = [made("f", a=1)], [made("f", a=2)]
 Answer = Sequence[Call] | str
@@ -51,7 +51,7 @@ def scripted(seed: int, *, wrong_value: float, no_call: float) -> list[GradeReco
     return run(answers)
 
 
-def test_the_difference_is_found_and_the_faults_that_differ_are_named() -> None:
+def test_difference_and_differing_faults_are_found() -> None:
     found = compare(scripted(1, wrong_value=0.2, no_call=0.1), scripted(2, wrong_value=0.05, no_call=0.1))
     score = found.metrics["call.score"]
     assert (found.cases, found.conversations, score.within_noise) == (600, 150, False)
@@ -64,7 +64,7 @@ def test_the_difference_is_found_and_the_faults_that_differ_are_named() -> None:
     assert {fault.kind for fault in found.faults if fault.within_noise} == {"no_call"}
 
 
-def test_the_same_model_twice_is_within_noise() -> None:
+def test_same_model_twice_is_within_noise() -> None:
     found = compare(scripted(1, wrong_value=0.2, no_call=0.1), scripted(2, wrong_value=0.2, no_call=0.1))
     assert all(change.within_noise for change in found.metrics.values())
     assert all(fault.within_noise for fault in found.faults)
@@ -73,7 +73,7 @@ def test_the_same_model_twice_is_within_noise() -> None:
     assert found.cases_needed is not None
 
 
-def test_a_run_against_itself() -> None:
+def test_run_against_itself() -> None:
     grades = scripted(1, wrong_value=0.2, no_call=0.1)
     found = compare(grades, grades)
     for name, change in found.metrics.items():
@@ -83,7 +83,7 @@ def test_a_run_against_itself() -> None:
     assert found.both_correct + found.both_wrong == found.cases == 600
 
 
-def test_swapping_the_runs_swaps_everything() -> None:
+def test_swapping_runs_swaps_everything() -> None:
     one, other = scripted(1, wrong_value=0.2, no_call=0.1), scripted(2, wrong_value=0.1, no_call=0.2)
     there, back = compare(one, other), compare(other, one)
     assert (there.fixed, there.broken, there.both_correct) == (back.broken, back.fixed, back.both_correct)
@@ -96,7 +96,7 @@ def test_swapping_the_runs_swaps_everything() -> None:
     }
 
 
-def test_only_cases_that_are_scored_in_both_are_paired_and_the_rest_is_counted() -> None:
+def test_only_cases_scored_in_both_runs_are_paired() -> None:
     found = compare(
         run({"a": [RIGHT], "b": [WRONG], "c": ["HTTP 503"], "d": ["HTTP 503"], "x": [WRONG], "y": ["HTTP 503"]}),
         run({"a": [WRONG], "b": [WRONG], "c": [RIGHT], "d": ["HTTP 503"], "z": [RIGHT]}),
@@ -109,7 +109,7 @@ def test_only_cases_that_are_scored_in_both_are_paired_and_the_rest_is_counted()
     assert sum(tool.n for tool in found.tools) == 2
 
 
-def test_with_trials_a_case_has_their_mean_and_is_right_when_all_are() -> None:
+def test_case_with_trials_has_their_mean_and_is_correct_when_all_pass() -> None:
     found = compare(
         run({"a": [RIGHT, RIGHT], "b": [RIGHT, WRONG, []], "c": [RIGHT, "HTTP 503"]}),
         run({"a": [RIGHT, WRONG], "b": [RIGHT], "c": [RIGHT, RIGHT]}),
@@ -126,13 +126,13 @@ def test_with_trials_a_case_has_their_mean_and_is_right_when_all_are() -> None:
 
 
 @pytest.mark.parametrize("last, before", [(RIGHT, 1.0), (WRONG, 0.5)])
-def test_of_two_lines_for_one_case_and_trial_the_last_counts(last: list[Call], before: float) -> None:
+def test_last_grade_of_a_case_and_trial_counts(last: list[Call], before: float) -> None:
     first = run({"a": [WRONG], "b": [RIGHT]}) + run({"a": [RIGHT]}) + run({"a": [last]})
     found = compare(first, run({"a": [RIGHT], "b": [RIGHT]}))
     assert (found.cases, found.metrics["call.score"].before) == (2, (before + 1) / 2)
 
 
-def test_an_error_that_comes_later_takes_the_place_of_the_grade() -> None:
+def test_later_error_replaces_the_grade() -> None:
     first = run({"a": [WRONG], "b": [RIGHT]}) + run({"a": ["HTTP 503"]})
     found = compare(first, run({"a": [RIGHT], "b": [RIGHT]}))
     assert (found.cases, found.errors_first) == (1, 1)
@@ -165,7 +165,7 @@ def test_tools_add_up_to_the_expected_calls() -> None:
     assert (found.fixed, found.broken) == (["b", "d"], ["a", "c", "e"])
 
 
-def test_where_the_runs_took_different_right_answers_a_case_counts_under_the_first() -> None:
+def test_case_with_different_alternatives_counts_under_the_first() -> None:
     case = Case("a", expected=(made("f"), made("g")), alternatives=((made("h"),),))
     grader = Grader(GradingSettings())
     one, other = (grader.record(case, [Prediction("a", calls=tuple(calls))]) for calls in ([made("h")], [made("f")]))
@@ -177,7 +177,7 @@ def test_where_the_runs_took_different_right_answers_a_case_counts_under_the_fir
         assert (tools["f"].before, tools["f"].after) == (1.0, 1.0)
 
 
-def test_scenarios_are_right_when_the_process_is_reliable() -> None:
+def test_scenario_is_correct_when_the_process_is_reliable() -> None:
     expected = [made("f", a="Paris")]
     first = run({"a": [[made("f", a="paris!")]], "b": [[made("f", a="Rome")]]}, expected=expected)
     second = run({"a": [[made("f", a="Paris")]], "b": [[made("f", a="paris")]]}, expected=expected)
@@ -188,23 +188,23 @@ def test_scenarios_are_right_when_the_process_is_reliable() -> None:
 
 
 @pytest.mark.parametrize("evaluator", ["process", "schema"])
-def test_without_the_suite_call_right_is_what_another_says_or_no_fault(evaluator: str) -> None:
+def test_without_call_pass_another_metric_or_no_fault_decides_correctness(evaluator: str) -> None:
     first, second = (run({"a": [RIGHT], "b": [said]}, evaluators=(evaluator,)) for said in ([], RIGHT))
     found = compare(first, second, fault_evaluators={evaluator})
     assert (found.fixed, found.both_correct, found.cases_needed) == (["b"], 1, None)
 
 
-def test_only_metrics_that_both_have_are_compared() -> None:
+def test_only_common_metrics_are_compared() -> None:
     found = compare(run({"a": [RIGHT], "b": [RIGHT]}, evaluators=("call",)), run({"a": [RIGHT], "b": [WRONG]}))
     assert list(found.metrics) == ["call.score", "call.pass"]
 
 
-def test_p_values_of_several_runs_are_adjusted_within_each_metric_and_over_all_faults() -> None:
+def test_p_values_are_adjusted_within_each_metric_and_over_all_faults() -> None:
     runs = [scripted(seed, wrong_value=rate, no_call=0.1) for seed, rate in ((1, 0.2), (2, 0.15), (3, 0.14))]
     alone = [compare(runs[0], other) for other in runs[1:]]
     together = [found for _, found in compare_all([("base", runs[0]), ("one", runs[1]), ("two", runs[2])])]
     for name in alone[0].metrics:
-        assert [found.metrics[name].p for found in together] == holm([found.metrics[name].p for found in alone])
+        assert [found.metrics[name].p for found in together] == holm_adjust([found.metrics[name].p for found in alone])
         assert all(found.metrics[name].within_noise == (found.metrics[name].p >= 0.05) for found in together)
     assert [(found.cases, found.fixed, found.metrics["call.score"].low) for found in together] == [
         (found.cases, found.fixed, found.metrics["call.score"].low) for found in alone
@@ -212,15 +212,15 @@ def test_p_values_of_several_runs_are_adjusted_within_each_metric_and_over_all_f
     assert [fault.p for found in together for fault in found.faults] != [fault.p for found in alone for fault in found.faults]
 
 
-def test_the_names_of_the_runs_come_back_in_order() -> None:
+def test_run_names_are_returned_in_order() -> None:
     grades = run({"a": [RIGHT], "b": [WRONG]})
     assert [name for name, _ in compare_all([("base", grades), ("tuned", grades), ("tuned", grades)])] == ["tuned", "tuned"]
 
 
-def test_a_comparison_goes_through_json() -> None:
+def test_comparison_survives_json() -> None:
     found = compare(run({"a:1": [RIGHT], "b:1": [WRONG]}), run({"a:1": [WRONG], "b:1": [WRONG]}))
     assert msgspec.json.decode(msgspec.json.encode(found), type=Comparison) == found
-    assert msgspec.to_builtins(found)["metrics"]["call.score"]["noise"] is True
+    assert msgspec.to_builtins(found)["metrics"]["call.score"]["within_noise"] is True
 
 
 def test_one_conversation_has_no_interval() -> None:
@@ -244,7 +244,7 @@ BAD: list[tuple[list[tuple[str, Any]], str]] = [
 
 
 @pytest.mark.parametrize("runs, sentence", BAD)
-def test_what_cannot_be_compared_is_refused(runs: list[tuple[str, dict[str, list[Answer]]]], sentence: str) -> None:
+def test_incomparable_runs_are_refused(runs: list[tuple[str, dict[str, list[Answer]]]], sentence: str) -> None:
     with pytest.raises(BadInput) as refused:
         compare_all([(name, run(answers)) for name, answers in runs])
     assert str(refused.value) == sentence

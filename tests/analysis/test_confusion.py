@@ -34,7 +34,7 @@ def confusion_of(*grades: GradeRecord, fault_evaluators: tuple[str, ...] = (), i
     return tally.confusion()
 
 
-def test_no_grades_and_nothing_but_errors_give_no_cell() -> None:
+def test_no_grades_and_only_errors_give_no_cell() -> None:
     for found in (confusion_of(), confusion_of(graded([F], "HTTP 503"))):
         assert found == Confusion([], CallCounts(0, 0, 0, 0, 0, 0, 0, 0))
 
@@ -65,7 +65,7 @@ def test_no_grades_and_nothing_but_errors_give_no_cell() -> None:
         ([G, H], [F, Call("h", {}, None, "cut off", "{")], ("g", "f")),  # the malformed call's fault stands before, and is of the second
     ],
 )
-def test_a_case_is_in_the_cell_of_its_first_wrong_call(expected: list[Call], actual: list[Call], cell: tuple[str, str]) -> None:
+def test_case_is_in_the_cell_of_its_first_wrong_call(expected: list[Call], actual: list[Call], cell: tuple[str, str]) -> None:
     assert confusion_of(graded(expected, actual)).cells == [ConfusionCell(*cell, 1)]
 
 
@@ -90,12 +90,12 @@ NOW = made("CommonPlugin-now")
         ([F], [NAMELESS], ("f", NO_NAME)),
     ],
 )
-def test_of_scenarios_it_is_as_process_sees_it(expected: list[Call], actual: list[Call], cell: tuple[str, str]) -> None:
+def test_scenarios_are_counted_as_process_counts_them(expected: list[Call], actual: list[Call], cell: tuple[str, str]) -> None:
     grade = graded(expected, actual)
     assert confusion_of(grade, fault_evaluators=("process",)).cells == [ConfusionCell(*cell, 1)]
 
 
-def test_of_scenarios_calls_that_are_ignored_are_not_too_many() -> None:
+def test_ignored_functions_are_not_extra_calls_in_scenarios() -> None:
     grades = [graded([F], [F, NOW]), graded([NOW, F], [F]), graded([NOW], []), graded([], [NOW])]
     assert confusion_of(*grades, fault_evaluators=("process",)).call_counts == CallCounts(
         0, 0, 0, 0, no_call_expected=2, called_anyway=0, call_expected=2, called_nothing=0
@@ -104,7 +104,7 @@ def test_of_scenarios_calls_that_are_ignored_are_not_too_many() -> None:
     assert confusion_of(*grades, fault_evaluators=("call", "process")).call_counts.extra_calls == 2
 
 
-def test_a_tool_is_unknown_where_the_case_itself_does_not_have_it() -> None:
+def test_tool_is_unknown_where_the_case_lacks_it() -> None:
     assert confusion_of(graded([F], [G], tools=(Tool("f"),)), graded([F], [G])).cells == [
         ConfusionCell("f", UNKNOWN_TOOL, 1),
         ConfusionCell("f", "g", 1),
@@ -112,13 +112,13 @@ def test_a_tool_is_unknown_where_the_case_itself_does_not_have_it() -> None:
     assert confusion_of(graded([F], [GHOST], tools=())).cells == [ConfusionCell("f", "ghost", 1)]  # where no tool is known, none is unknown
 
 
-def test_the_most_confused_are_beside_the_diagonal() -> None:
+def test_most_confused_cells_are_off_the_diagonal() -> None:
     found = confusion_of(*[graded([F], [F])] * 4, *[graded([F], [G])] * 2, *[graded([G], [])] * 3, graded([], [H]), graded([], []))
     assert found.most_confused(2) == [ConfusionCell("g", NO_CALL, 3), ConfusionCell("f", "g", 2)]
     assert found.most_confused(9)[2:] == [ConfusionCell(NO_CALL, "h", 1)]
 
 
-def test_calling_too_much_and_too_little() -> None:
+def test_extra_and_missing_calls_are_counted() -> None:
     found = confusion_of(
         graded([F], [F]),
         graded([F], [G]),  # another tool is neither more nor less
@@ -142,7 +142,7 @@ def test_calling_too_much_and_too_little() -> None:
     )
 
 
-def test_endless_names_are_bounded_and_the_right_ones_stay_on_the_diagonal() -> None:
+def test_number_of_names_is_bounded_and_the_diagonal_stays() -> None:
     faults = graded([F], [G]).faults
     wrong = [GradeRecord("c", expected=("f",), actual=(f"g{index}",), faults=faults) for index in range(MOST_NAMES + 5)]
     right = [GradeRecord("c", expected=(f"h{index}",), actual=(f"h{index}",)) for index in range(MOST_NAMES + 5)]
@@ -156,7 +156,7 @@ def test_endless_names_are_bounded_and_the_right_ones_stay_on_the_diagonal() -> 
 
 @pytest.mark.laws
 @given(st.lists(st.tuples(CALLS, CALLS | st.just("HTTP 503")), max_size=10))
-def test_of_scenarios_the_cells_add_up_to_the_scored_cases(attempts: list[tuple[list[Call], list[Call] | str]]) -> None:
+def test_cells_of_scenarios_add_up_to_the_scored_cases(attempts: list[tuple[list[Call], list[Call] | str]]) -> None:
     grades = [graded(expected, actual) for expected, actual in attempts]
     found = confusion_of(*grades, fault_evaluators=("process",), ignore=("g", "ghost"))
     assert (
@@ -169,7 +169,7 @@ def test_of_scenarios_the_cells_add_up_to_the_scored_cases(attempts: list[tuple[
 
 @pytest.mark.laws
 @given(st.lists(st.tuples(CALLS, CALLS | st.just("HTTP 503")), max_size=10))
-def test_the_cells_add_up_to_the_scored_cases(attempts: list[tuple[list[Call], list[Call] | str]]) -> None:
+def test_cells_add_up_to_the_scored_cases(attempts: list[tuple[list[Call], list[Call] | str]]) -> None:
     grades = [graded(expected, actual) for expected, actual in attempts]
     found = confusion_of(*grades)
     scored = [grade for grade in grades if not grade.error]

@@ -35,7 +35,7 @@ SMALL = [
 
 
 @pytest.mark.parametrize("values", SMALL)
-def test_few_conversations_are_flipped_in_every_way(values: list[float]) -> None:
+def test_few_conversations_use_all_sign_flips(values: list[float]) -> None:
     theirs = permutation_test(
         (values,), absolute_sum, permutation_type="samples", n_resamples=numpy.inf, alternative="greater", vectorized=True
     )
@@ -43,11 +43,11 @@ def test_few_conversations_are_flipped_in_every_way(values: list[float]) -> None
 
 
 @pytest.mark.parametrize("values", SMALL)
-def test_conversations_of_one_length_are_flipped_by_their_sums(values: list[float]) -> None:
+def test_equal_sized_conversations_are_flipped_by_their_sums(values: list[float]) -> None:
     assert sign_flip_test(Counter((value, 7) for value in values)) == sign_flip_test(alone(values))
 
 
-def test_of_equal_sums_the_one_with_greater_means_is_farther() -> None:
+def test_ties_are_broken_by_greater_means() -> None:
     clusters = {(1.0, 2): 1, (1.0, 4): 1, (-1.0, 8): 1}
     statistics = [
         (abs(a + b - c), abs(a / 2 + b / 4 - c / 8))  # the sum, then the sum of the means
@@ -58,7 +58,7 @@ def test_of_equal_sums_the_one_with_greater_means_is_farther() -> None:
 
 
 @pytest.mark.parametrize("number", [60, 200])
-def test_many_conversations_are_drawn_and_that_is_near_the_truth(number: int) -> None:
+def test_drawn_sign_flips_approximate_the_exact_p_value(number: int) -> None:
     dice = random.Random(number)
     for _ in range(3):
         values = [dice.choice([1.0, 0.0, -1.0, 0.5]) for _ in range(number)]
@@ -74,30 +74,30 @@ def test_many_conversations_are_drawn_and_that_is_near_the_truth(number: int) ->
         assert sign_flip_test(clusters) == pytest.approx(exact, abs=4 * (exact * (1 - exact) / FLIPS) ** 0.5 + 2 / FLIPS)
 
 
-def test_alike_conversations_and_all_different_ones_give_the_same_but_for_chance() -> None:
+def test_grouped_and_single_draws_agree() -> None:
     dice = random.Random(1)
     values = [dice.choice([1.0, -1.0, 1.0, 0.5, -0.5]) * dice.choice([1, 1, -1]) for _ in range(300)]
     nearly = [value + dice.random() * 1e-6 for value in values]
     assert sign_flip_test(alone(nearly)) == pytest.approx(sign_flip_test(alone(values)), abs=0.02)
 
 
-def test_the_least_p_value_is_not_nothing() -> None:
+def test_smallest_p_value_is_above_0() -> None:
     assert sign_flip_test({(1.0, 1): 500}) == 1 / (FLIPS + 1)
 
 
 @pytest.mark.parametrize("clusters", [{(0.0, 3): 40}, {(0.0, 3): 1}, {(0.0, 1): 2, (0.0, 2): 5}])
-def test_no_difference_at_all_is_certain(clusters: Clusters) -> None:
+def test_identical_runs_have_p_value_1(clusters: Clusters) -> None:
     found = difference(clusters)
     assert (found.mean, found.p) == (0.0, 1.0)
     assert (found.low, found.high) == ((0.0, 0.0) if sum(clusters.values()) > 1 else (None, None))
 
 
-def test_one_conversation_tells_nothing() -> None:
+def test_single_conversation_has_p_value_1() -> None:
     found = difference({(3.0, 4): 1})
     assert (found.mean, found.low, found.high, found.p) == (0.75, None, None, 1.0)
 
 
-def test_the_mean_is_over_cases_and_the_same_input_gives_the_same_numbers() -> None:
+def test_mean_is_over_cases_and_deterministic() -> None:
     clusters = {(1.0, 4): 20, (-0.5, 1): 10, (0.0, 3): 30}
     found = difference(clusters)
     assert found.mean == pytest.approx(15 / 180)
@@ -121,7 +121,7 @@ def test_holm(ps: list[float], adjusted: list[float]) -> None:
     assert holm_adjust(ps) == pytest.approx(adjusted)
 
 
-def test_the_needed_number_of_cases_has_that_power() -> None:
+def test_cases_needed_reach_the_power() -> None:
     clusters = {(1.0, 1): 20, (-1.0, 1): 20, (0.0, 1): 160}  # a variance of .2 (of 200/199 × .2), every case alone
     assert cases_needed(clusters) == round(40 / 199 * (1.959964 + 0.841621) ** 2 / 0.03**2 + 0.5)
     assert cases_needed(clusters, difference=0.06) == pytest.approx((cases_needed(clusters) or 0) / 4, abs=1)
@@ -133,14 +133,14 @@ def test_the_needed_number_of_cases_has_that_power() -> None:
     assert 0.7 < found / 300 < 0.9
 
 
-def test_cases_that_hang_together_need_more_of_them() -> None:
+def test_correlated_cases_need_more_cases() -> None:
     assert (cases_needed({(5.0, 5): 4, (-5.0, 5): 4, (0.0, 5): 32}) or 0) > 4.5 * (
         cases_needed({(1.0, 1): 20, (-1.0, 1): 20, (0.0, 1): 160}) or 0
     )
 
 
 @pytest.mark.parametrize("clusters", [{(0.0, 2): 9}, {(1.0, 2): 9}, {(1.0, 2): 1}])
-def test_where_nothing_varies_the_needed_number_cannot_be_said(clusters: Clusters) -> None:
+def test_cases_needed_are_unknown_without_variation(clusters: Clusters) -> None:
     assert cases_needed(clusters) is None
 
 
@@ -152,12 +152,12 @@ def same_twice(dice: numpy.random.Generator) -> Counter[tuple[float, int]]:
     return Counter(zip(sums.tolist(), sizes.tolist(), strict=True))
 
 
-def test_a_difference_that_is_not_there_is_found_in_five_of_a_hundred() -> None:  # benchmarks/intervals.py looks closer
+def test_false_positive_rate_is_five_percent() -> None:  # benchmarks/intervals.py looks closer
     dice = numpy.random.default_rng(2)
     assert 5 <= sum(sign_flip_test(same_twice(dice)) < 0.05 for _ in range(300)) <= 28  # 15 are expected
 
 
-def test_the_interval_holds_the_truth_in_95_of_a_hundred() -> None:
+def test_difference_interval_covers_95_percent() -> None:
     dice = numpy.random.default_rng(3)
     found = [difference(same_twice(dice)) for _ in range(50)]
     assert (

@@ -51,7 +51,7 @@ def table_of(grades: list[GradeRecord], **how: Any) -> FunctionTable:
     return tally.table()
 
 
-def test_no_grades_and_nothing_but_errors_give_empty_tables() -> None:
+def test_no_grades_and_only_errors_give_empty_tables() -> None:
     assert table_of([]) == FunctionTable([], [])
     assert table_of(graded(([made("f")], "HTTP 503"))) == FunctionTable([], [])
 
@@ -75,16 +75,16 @@ def test_precision_and_recall_of_each_function() -> None:
     ]
 
 
-def test_a_function_that_is_never_made_has_no_precision() -> None:
+def test_function_without_calls_has_no_precision() -> None:
     assert table_of(graded(([made("f")], []))).functions == [FunctionSummary("f", 1, 0, 0, 0, None, 0.0)]
 
 
-def test_the_alternative_that_counted_is_what_was_expected() -> None:
+def test_alternative_that_counted_is_the_expected_list() -> None:
     found = table_of(graded(([made("f")], [made("g")], [[made("g")]])))
     assert found.functions == [FunctionSummary("g", 1, 1, 1, 1, 1.0, 1.0)]
 
 
-def test_each_way_in_which_an_argument_is_wrong_with_an_example() -> None:
+def test_each_argument_fault_is_counted_with_an_example() -> None:
     found = table_of(
         graded(
             ([made("g"), made("f", id="W1")], [made("f"), made("g")]),  # missing
@@ -108,13 +108,13 @@ def test_each_way_in_which_an_argument_is_wrong_with_an_example() -> None:
     ]  # fmt: skip
 
 
-def test_only_what_a_suite_counts_is_told() -> None:
+def test_only_faults_of_the_given_evaluators_are_reported() -> None:
     grades = graded(([made("f", id="W1")], [made("f", id="w1!")]))  # the words are the same: `process` does not mind
     assert [one.count for one in table_of(grades, fault_evaluators=("call",)).arguments] == [1]
     assert table_of(grades, fault_evaluators=("process",)).arguments == []
 
 
-def test_of_scenarios_functions_go_by_process() -> None:
+def test_functions_of_scenarios_go_by_process() -> None:
     """Names in any case, arguments by `similar`; what is on the ignore list is in neither table."""
     grades = graded(
         ([made("f", id="W1")], [made("F", id="w1!")]),
@@ -132,13 +132,13 @@ def test_of_scenarios_functions_go_by_process() -> None:
     assert {one.name for one in table_of(grades).functions} == {"f", "F", "CommonPlugin-now"}
 
 
-def test_a_long_value_is_cut() -> None:
+def test_long_value_is_cut() -> None:
     ((argument,), (example,)) = (found := table_of(graded(([made("f", id="x" * 9000)], [made("f", id="y")]))).arguments, found[0].examples)
     assert argument.count == 1
     assert example.expected == '"' + "x" * (LONGEST_VALUE - 2) + "…"
 
 
-def test_endless_names_are_bounded_and_still_add_up() -> None:
+def test_number_of_names_is_bounded_and_still_adds_up() -> None:
     many = MOST_NAMES + 7
     grades = [
         GradeRecord(
@@ -166,10 +166,10 @@ SPELLED = st.builds(
 
 @pytest.mark.laws
 @given(st.lists(SPELLED, max_size=4), st.lists(SPELLED | st.sampled_from([BROKEN, NAMELESS]), max_size=4))
-def test_of_scenarios_the_functions_of_a_case_come_to_what_process_says(expected: list[Call], actual: list[Call]) -> None:
+def test_functions_of_a_scenario_agree_with_process(expected: list[Call], actual: list[Call]) -> None:
     (grade,) = graded((expected, actual))
     functions = table_of([grade], fault_evaluators=("process",)).functions
-    made, wanted, paired, right = (sum(getattr(one, name) for one in functions) for name in ("made", "expected", "paired", "right"))
+    made, wanted, paired, right = (sum(getattr(one, name) for one in functions) for name in ("actual", "expected", "paired", "correct"))
     said = [grade.metrics[f"process.{name}"] for name in ("precision", "recall", "args_precision", "args_recall")]
     if made or wanted:
         assert said[:2] == [paired / made if paired else 0, paired / wanted if paired else 0]
@@ -178,7 +178,7 @@ def test_of_scenarios_the_functions_of_a_case_come_to_what_process_says(expected
 
 @pytest.mark.laws
 @given(ATTEMPTS)
-def test_the_functions_add_up_to_all_calls_and_the_arguments_to_all_faults(attempts: list[Any]) -> None:
+def test_functions_add_up_to_all_calls_and_arguments_to_all_faults(attempts: list[Any]) -> None:
     grades = graded(*attempts, said="a")
     scored = [grade for grade in grades if not grade.error]
     found = table_of(grades)

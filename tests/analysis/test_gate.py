@@ -2,13 +2,12 @@
 
 import pytest
 
-from callmark.analysis.compare import compare
 from callmark.analysis.gate import Gate, GateCheck, check_gate, gate_headline, parse_thresholds, validate_gate
 from callmark.errors import BadInput
 from callmark.grading.evaluate import undeclared_metric
 from callmark.grading.record import GradeRecord
-from tests.graded_runs import failed, right, some, wrong
-from tests.summaries import summarize
+from tests.graded_runs import DEFINITIONS, METRICS, failed, right, some, wrong
+from tests.summaries import compare, summarize
 
 
 def judged(gate: Gate, grades: list[GradeRecord], baseline: list[GradeRecord] | None = None) -> list[GateCheck]:
@@ -27,7 +26,7 @@ def judged(gate: Gate, grades: list[GradeRecord], baseline: list[GradeRecord] | 
         (0.8251, 33, False, ".825 < .8251"),
     ],
 )
-def test_a_metric_is_at_least_so_much(bound: float, right_of_40: int, met: bool, text: str) -> None:
+def test_minimum_of_a_metric(bound: float, right_of_40: int, met: bool, text: str) -> None:
     assert judged(Gate(min={"call.score": bound}), some(right_of_40)) == [GateCheck("min", "call.score", met, text)]
 
 
@@ -46,11 +45,11 @@ def with_score(score: float) -> list[GradeRecord]:
         (0.00001, 0.0, True, ".00001 ≥ 0"),
     ],
 )
-def test_numbers_have_as_many_places_as_tell_them_from_their_bound(score: float, bound: float, met: bool, text: str) -> None:
+def test_numbers_have_enough_decimals_to_differ_from_their_threshold(score: float, bound: float, met: bool, text: str) -> None:
     assert judged(Gate(min={"call.score": bound}), with_score(score)) == [GateCheck("min", "call.score", met, text)]
 
 
-def test_a_suite_of_ones_own_may_go_beyond_one_and_below_nought() -> None:
+def test_unbounded_metric_may_exceed_0_to_1() -> None:
     gate = Gate(min={"my.points": 12.5, "my.debt": -0.25})
     validate_gate(gate, {name: undeclared_metric(name) for name in ("my.points", "my.debt")})
     grades = [GradeRecord("c", metrics={"my.points": 1234.5, "my.debt": -0.5})]
@@ -68,18 +67,18 @@ def test_a_suite_of_ones_own_may_go_beyond_one_and_below_nought() -> None:
         (0.02, True, 20, False, ".5, was .95: lower by .45, at most .02"),
     ],
 )
-def test_a_metric_is_not_lower_than_it_was(bound: float, significant: bool, after: int, met: bool, text: str) -> None:
+def test_maximum_drop_of_a_metric(bound: float, significant: bool, after: int, met: bool, text: str) -> None:
     gate = Gate(max_drop={"call.score": bound}, baseline="base", significant=significant)
     assert judged(gate, some(after), some(38)) == [GateCheck("max_drop", "call.score", met, text)]
 
 
-def test_a_drop_is_of_the_cases_that_both_have() -> None:
+def test_drop_is_over_common_cases() -> None:
     """The run as a whole is worse, as it has cases that are harder: on those of the baseline it is as it was."""
     gate = Gate(max_drop={"call.score": 0.0}, baseline="base")
     assert judged(gate, [*some(20), *(wrong(f"hard{n}") for n in range(40))], some(20))[0].met
 
 
-def test_what_only_one_run_has_is_not_met() -> None:
+def test_metric_of_one_run_only_fails() -> None:
     grades, before = some(20), some(20)
     for one in before:
         del one.metrics["call.pass"]
@@ -90,7 +89,7 @@ def test_what_only_one_run_has_is_not_met() -> None:
 
 
 @pytest.mark.parametrize("most, met, text", [(2, True, "2, at most 2"), (1200, True, "2, at most 1,200"), (1, False, "2 > 1")])
-def test_so_many_errors_at_most(most: int, met: bool, text: str) -> None:
+def test_maximum_of_errors(most: int, met: bool, text: str) -> None:
     grades = [right("a"), failed("b"), failed("c")]
     assert judged(Gate(max_errors=most), grades) == [GateCheck("max_errors", "errors", met, text)]
 
@@ -101,14 +100,14 @@ def test_so_many_errors_at_most(most: int, met: bool, text: str) -> None:
     [Gate(min={"call.score": 0.0}), Gate(max_errors=9), Gate(max_drop={"call.score": 1.0}, baseline="base")],
     ids=["min", "errors", "drop"],
 )
-def test_a_run_with_no_scored_case_never_passes(gate: Gate, grades: list[GradeRecord]) -> None:
+def test_run_without_scored_cases_never_passes(gate: Gate, grades: list[GradeRecord]) -> None:
     first, *others = judged(gate, grades)
     assert first == GateCheck("scored", "scored cases", False, "none: there is nothing to judge by")
     assert [one.met for one in others] == [gate.max_errors is not None]
     assert gate_headline([first, *others]) == f"{sum(one.met for one in others)} of 2 conditions met"
 
 
-def test_a_run_that_is_not_finished_never_passes() -> None:
+def test_unfinished_run_never_passes() -> None:
     first, second = check_gate(Gate(max_errors=0), summarize(some(40)), unfinished="interrupted")
     assert first == GateCheck("finished", "run", False, "interrupted")
     assert second.met
@@ -133,22 +132,22 @@ def test_a_run_that_is_not_finished_never_passes() -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_no_run_could_be_judged_by_is_refused(gate: Gate, sentence: str) -> None:
+def test_unusable_gate_is_refused(gate: Gate, sentence: str) -> None:
     with pytest.raises(BadInput) as refused:
-        validate_gate(gate, DEFINITIONS)
+        validate_gate(gate, {name: DEFINITIONS[name] for name in METRICS})
     assert str(refused.value) == sentence
 
 
 @pytest.mark.parametrize(
     "text", ["call.score", "call.score=", "=0.9", " =0.9", "call.score=high", "call.score=0,9", "call.score=nan", "call.score=-inf", ""]
 )
-def test_a_bound_that_is_none(text: str) -> None:
+def test_unusable_threshold_is_refused(text: str) -> None:
     with pytest.raises(BadInput) as refused:
         parse_thresholds([text], "min")
     assert str(refused.value) == f"--min {text} is not METRIC=NUMBER"
 
 
-def test_bounds_are_names_and_numbers() -> None:
+def test_thresholds_are_parsed() -> None:
     assert parse_thresholds(["call.score=0.9", " call.pass = .5 "], "min") == {"call.score": 0.9, "call.pass": 0.5}
     with pytest.raises(BadInput, match="--max-drop is given twice for call.score"):
         parse_thresholds(["call.score=0.9", "call.score=0.8"], "max-drop")

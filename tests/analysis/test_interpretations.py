@@ -20,11 +20,11 @@ from tests.summaries import METRICS
 HIGH_LOW, LOW_HIGH, LOW_LOW = "misses some", "unnecessary", "fundamental"
 
 
-def test_an_empty_run_gives_no_reading() -> None:
+def test_empty_run_has_no_interpretation() -> None:
     assert interpret({}, METRICS, scenario_types=[], functions=FunctionTable([], [])) == []
 
 
-def test_a_perfect_run_is_told_so_and_has_nothing_to_check() -> None:
+def test_perfect_run_has_nothing_to_check() -> None:
     names = ["schema.tool_selection", "schema.parameter_accuracy", "schema.overall", "process.precision", "process.recall"]
     names += ["process.args_precision", "process.args_recall", "process.reliability"]
     functions = FunctionTable([FunctionSummary("f", 9, 9, 9, 9, 1.0, 1.0)], [])
@@ -48,12 +48,12 @@ def test_a_perfect_run_is_told_so_and_has_nothing_to_check() -> None:
         (0.0, "poor: training issues likely"),
     ],
 )
-def test_the_band_of_a_score(overall: float, says: str) -> None:
+def test_band_of_a_score(overall: float, says: str) -> None:
     assert interpret_bands({"schema.overall": overall}, METRICS) == [Interpretation("schema.overall", says)]
 
 
 @pytest.mark.parametrize("metric, word", [("schema.tool_selection", "system prompt"), ("schema.parameter_accuracy", "required")])
-def test_what_to_check_first_where_a_metric_is_low(metric: str, word: str) -> None:
+def test_low_metric_has_its_checks(metric: str, word: str) -> None:
     (found,) = interpret_bands({metric: 0.6}, METRICS)
     assert (found.subject, found.text, len(found.checks)) == (metric, "fair: review failure cases", 3)
     assert word in " ".join(found.checks)
@@ -72,11 +72,11 @@ def test_what_to_check_first_where_a_metric_is_low(metric: str, word: str) -> No
         (3, 3, 0, True),
     ],
 )
-def test_many_answers_that_could_not_be_read(graded: int, errors: int, malformed: int, told: bool) -> None:
+def test_many_unreadable_predictions_are_reported(graded: int, errors: int, malformed: int, told: bool) -> None:
     assert bool(interpret_unreadable(graded, errors, malformed)) == told
 
 
-def test_errors_and_malformed_calls_are_told_apart() -> None:
+def test_errors_and_malformed_calls_are_counted_separately() -> None:
     (found,) = interpret_unreadable(100, 1, 9)
     assert found.text == "1 error and 9 malformed calls in 100 answers"
     assert any("JSON" in check for check in found.checks)
@@ -111,10 +111,10 @@ def test_precision_against_recall(precision: float, recall: float, word: str) ->
 def test_precision_against_recall_of_arguments(precision: float, recall: float, word: str) -> None:
     found = interpret_precision_and_recall({"process.args_precision": precision, "process.args_recall": recall})
     assert [word in reading.text for reading in found] == ([True] if word else [])
-    assert all(reading.of == "process.args_precision, process.args_recall" for reading in found)
+    assert all(reading.subject == "process.args_precision, process.args_recall" for reading in found)
 
 
-def test_one_half_alone_says_nothing() -> None:
+def test_precision_without_recall_has_no_interpretation() -> None:
     assert interpret_precision_and_recall({"process.precision": 0.2}) == []
 
 
@@ -138,14 +138,14 @@ def test_reliability_across_scenario_types(whole: float, types: dict[str, tuple[
     assert [reading.text.startswith(word) for reading in found] == ([True] if word else [])
 
 
-def test_variable_reliability_names_the_best_and_what_to_look_at() -> None:
+def test_variable_reliability_names_best_and_weak_types() -> None:
     slices = [Slice(name, 10, {"process.reliability": mean}) for name, mean in [("refund", 0.5), ("exchange", 1.0), ("cancel", 0.3)]]
     (found,) = interpret_reliability({"process.reliability": 0.6}, slices)
     assert found.text.endswith("(exchange 1.00, cancel 0.30)")
     assert found.checks == ["cancel (0.30 of 10)", "refund (0.50 of 10)"]
 
 
-def test_the_weakest_functions_are_named_the_weakest_first() -> None:
+def test_weakest_functions_come_first() -> None:
     functions = [
         FunctionSummary("good", 50, 50, 50, 10, 1.0, 1.0),
         FunctionSummary("missed", 20, 10, 10, 10, 1.0, 0.5),
@@ -159,7 +159,7 @@ def test_the_weakest_functions_are_named_the_weakest_first() -> None:
     assert interpret_functions(functions[:1]) == []
 
 
-def test_arguments_that_are_wrong_again_and_again_are_named() -> None:
+def test_repeatedly_wrong_arguments_are_named() -> None:
     arguments = [
         ArgumentSummary("f", "id", 9, 2, 0, 0, 0, 7, 3, 1, []),
         ArgumentSummary("f", OTHERS, 8, 0, 0, 8, 0, 0, 0, 0, []),
@@ -170,11 +170,11 @@ def test_arguments_that_are_wrong_again_and_again_are_named() -> None:
     assert interpret_arguments(arguments[2:]) == []
 
 
-def test_the_readings_of_a_run_stand_together() -> None:
+def test_interpretations_of_a_run_are_combined() -> None:
     means = {"schema.overall": 0.8, "process.precision": 0.95, "process.recall": 0.6, "process.reliability": 0.5}
     weak = FunctionTable([FunctionSummary("f", 10, 5, 5, 5, 1.0, 0.5)], [ArgumentSummary("f", "id", 9, 9, 0, 0, 0, 0, 0, 0, [])])
     found = interpret(means, METRICS, functions=weak, graded=10, errors=2)
-    assert [reading.of for reading in found] == [
+    assert [reading.subject for reading in found] == [
         "schema.overall",
         "processing errors",
         "process.precision, process.recall",

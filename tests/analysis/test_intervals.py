@@ -32,7 +32,7 @@ def alone(values: list[float]) -> Counter[tuple[float, int]]:
     ids=["3", "rare", "all", "skew"],
 )
 @pytest.mark.parametrize("ours, method", [(bootstrap, "BCa"), (percentile_bootstrap, "percentile")])
-def test_one_value_a_conversation_is_the_bootstrap_that_others_have(
+def test_single_values_match_the_reference_bootstrap(
     ours: Callable[[Clusters], Interval | None], method: Literal["BCa", "percentile"], values: list[float], within: float
 ) -> None:
     theirs = scipy_bootstrap(
@@ -41,7 +41,7 @@ def test_one_value_a_conversation_is_the_bootstrap_that_others_have(
     assert ours(alone(values)) == pytest.approx((theirs.low, theirs.high), abs=within)
 
 
-def test_what_is_rare_may_be_more_frequent_than_it_was_seen() -> None:
+def test_interval_of_rare_faults_extends_further() -> None:
     clusters = alone(RARELY_WRONG)
     corrected, plain = bootstrap(clusters), percentile_bootstrap(clusters)
     assert corrected is not None
@@ -69,12 +69,12 @@ def mean(clusters: Clusters) -> float:
         ({(1e-120, 1): 5, (0.0, 1): 4}, (2e-120 / 9, 8e-120 / 9)),
     ],
 )
-def test_the_interval_of_what_hardly_varies(clusters: Clusters, expected: Interval) -> None:
+def test_interval_with_little_variation(clusters: Clusters, expected: Interval) -> None:
     assert bootstrap(clusters) == pytest.approx(expected, rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("sizes", [(10**6, 1), (1, 10**6)])
-def test_one_conversation_that_outweighs_all_others(sizes: tuple[int, int]) -> None:
+def test_one_conversation_that_dominates(sizes: tuple[int, int]) -> None:
     """Left out, it takes the mean from one end to the other: no skew is greater."""
     heavy, light = sizes
     clusters = {(float(heavy), heavy): 1, (0.0, light): 12}
@@ -87,7 +87,7 @@ KINDS = st.builds(lambda size, share: (round(share * size, 6), size), st.sampled
 
 @pytest.mark.laws
 @given(st.dictionaries(KINDS, st.sampled_from([1, 2, 30]), min_size=1, max_size=6))
-def test_the_mean_is_in_its_interval(clusters: dict[tuple[float, int], int]) -> None:
+def test_mean_is_in_its_interval(clusters: dict[tuple[float, int], int]) -> None:
     found = bootstrap(clusters)
     if sum(clusters.values()) < 2:
         assert found is None
@@ -97,7 +97,7 @@ def test_the_mean_is_in_its_interval(clusters: dict[tuple[float, int], int]) -> 
         assert mean(clusters) - 1e-9 <= high <= 1 + 1e-9
 
 
-def test_intervals_hold_the_truth_in_95_of_a_hundred() -> None:  # benchmarks/intervals.py looks closer
+def test_intervals_cover_95_percent() -> None:  # benchmarks/intervals.py looks closer
     """100 conversations of 2 to 9 cases, of which .9 go right, with an intra-class correlation of .5: rare faults that come together."""
     dice = numpy.random.default_rng(5)
     held: Counter[str] = Counter()
@@ -112,14 +112,14 @@ def test_intervals_hold_the_truth_in_95_of_a_hundred() -> None:  # benchmarks/in
 
 
 @pytest.mark.parametrize("right, n", [(0, 40), (1, 40), (20, 40), (39, 40), (40, 40), (350, 582)])
-def test_one_value_a_conversation_is_wilson(right: int, n: int) -> None:
+def test_single_values_match_wilson(right: int, n: int) -> None:
     clusters = {key: times for key, times in {(1.0, 1): right, (0.0, 1): n - right}.items() if times}
     low, high = wilson(clusters) or (0, 0)
     theirs = binomtest(right, n).proportion_ci(method="wilson")
     assert (low, high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
 
 
-def test_values_that_hang_together_are_less_sure() -> None:
+def test_correlated_values_widen_the_interval() -> None:
     apart = {(1.0, 1): 50, (0.0, 1): 50}
     together = {(5.0, 5): 10, (0.0, 5): 10}  # as many values, ten conversations all right, ten all wrong
     assert effective_size(apart) == pytest.approx(100)
@@ -131,22 +131,22 @@ def test_values_that_hang_together_are_less_sure() -> None:
         assert wide[1] - wide[0] > 1.8 * (narrow[1] - narrow[0])
 
 
-def test_one_conversation_gives_no_interval() -> None:
+def test_single_conversation_gives_no_interval() -> None:
     assert bootstrap({(3.0, 4): 1}) is None
     assert wilson({(3.0, 4): 1}) is None
 
 
-def test_equal_conversations_give_width_for_a_rate() -> None:
+def test_equal_conversations_still_give_a_rate_some_width() -> None:
     low, high = wilson({(4.0, 4): 9}) or (0, 0)
     assert (low, high) == pytest.approx((0.7009, 1.0), abs=0.001)  # nine conversations, all right
 
 
-def test_the_same_input_gives_the_same_numbers() -> None:
+def test_same_input_gives_the_same_interval() -> None:
     clusters = {(1.0, 3): 4, (2.5, 3): 7, (0.0, 1): 2}
     assert bootstrap(clusters) == bootstrap(dict(reversed(clusters.items())))
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 7, 10, 11, 30])
-def test_a_rate_of_nothing_begins_at_nothing_and_one_of_all_ends_at_all(n: int) -> None:
+def test_rate_0_starts_at_0_and_rate_1_ends_at_1(n: int) -> None:
     assert (wilson({(0.0, 1): n}) or (1, 1))[0] == 0.0
     assert (wilson({(1.0, 1): n}) or (0, 0))[1] == 1.0

@@ -2,10 +2,9 @@
 
 import pytest
 
-from callmark.analysis.compare import compare
 from callmark.analysis.summary import Estimate, Tally
 from callmark.grading.record import GradeRecord
-from tests.summaries import summarize
+from tests.summaries import compare, summarize
 
 CALL, STATE = "call.score", "state.reached"
 
@@ -19,20 +18,20 @@ GRADES = [grade("a", 1.0), grade("b", 1.0, 1.0), grade("c", 0.0, 0.0), grade("d"
 
 
 @pytest.mark.parametrize("grades", [GRADES, GRADES[::-1], GRADES[1:] + GRADES[:1]])
-def test_a_mean_is_of_the_grades_that_have_the_metric(grades: list[GradeRecord]) -> None:
+def test_mean_is_over_grades_that_have_the_metric(grades: list[GradeRecord]) -> None:
     found = summarize(grades)
     assert {name: (one.n, one.mean) for name, one in found.metrics.items()} == {CALL: (4, 0.5), STATE: (2, 0.5)}
     assert found.conversations == 4
 
 
-def test_the_metrics_of_a_suite_stand_together() -> None:
+def test_metrics_of_an_evaluator_are_adjacent() -> None:
     tally = Tally()
     for metrics in ({"a.x": 1.0, "b.x": 1.0}, {"a.x": 1.0, "a.y": 1.0, "b.x": 1.0}):
         tally.add(GradeRecord(str(len(metrics)), metrics=metrics))
     assert list(tally.summary().metrics) == ["a.x", "a.y", "b.x"]
 
 
-def test_an_interval_is_what_it_would_be_without_the_other_grades() -> None:
+def test_interval_ignores_grades_without_the_metric() -> None:
     having = [grade(str(index), 1.0, float(index % 3 > 0), conversation=f"talk {index // 2}") for index in range(12)]
     alone = summarize(having).metrics[STATE]
     with_others = [one for index, each in enumerate(having) for one in (grade(f"x{index}", 1.0, conversation=each.conversation), each)]
@@ -40,7 +39,7 @@ def test_an_interval_is_what_it_would_be_without_the_other_grades() -> None:
     assert alone.low is not None
 
 
-def test_the_grades_of_a_conversation_are_one_cluster_whatever_else_they_have() -> None:
+def test_grades_of_a_conversation_are_one_cluster() -> None:
     plain = [GradeRecord(str(index), metrics={STATE: float(index % 2)}, conversation=f"talk {index // 2}") for index in range(8)]
     mixed = [
         GradeRecord(one.case, metrics=one.metrics | ({CALL: 1.0} if index % 2 else {}), conversation=one.conversation)
@@ -49,18 +48,18 @@ def test_the_grades_of_a_conversation_are_one_cluster_whatever_else_they_have() 
     assert summarize(mixed).metrics[STATE] == summarize(plain).metrics[STATE]
 
 
-def test_a_part_has_the_means_of_those_that_have_them() -> None:
+def test_slice_has_means_of_grades_that_have_the_metric() -> None:
     details = summarize(GRADES).details
     assert details is not None
     (part,) = details.breakdowns.by_tool
     assert (part.n, part.means) == (4, {CALL: 0.5, STATE: 0.5})
 
 
-def test_no_metric_at_all_is_no_metric() -> None:
+def test_grades_without_metrics_give_no_metric() -> None:
     assert summarize([GradeRecord("a"), GradeRecord("b", error="gone")]).metrics == {}
 
 
-def test_runs_are_compared_on_the_cases_that_have_the_metric_in_both() -> None:
+def test_runs_are_compared_on_cases_with_the_metric_in_both() -> None:
     second = [grade("a", 1.0, 1.0), grade("b", 1.0, 0.0), grade("c", 1.0, 1.0), grade("d", 1.0)]
     found = compare(GRADES, second).metrics
     assert (found[CALL].before, found[CALL].after) == (0.5, 1.0)
@@ -69,7 +68,7 @@ def test_runs_are_compared_on_the_cases_that_have_the_metric_in_both() -> None:
     assert STATE not in compare([grade("a", 1.0), grade("b", 1.0, 1.0)], [grade("a", 1.0, 1.0), grade("b", 1.0)]).metrics
 
 
-def test_a_case_has_the_mean_over_those_of_its_trials_that_have_the_metric() -> None:
+def test_case_has_the_mean_over_trials_with_the_metric() -> None:
     trials = [grade("a", 1.0, 1.0), grade("a", 1.0, trial=1), grade("a", 1.0, 0.0, trial=2)]
     assert compare(trials, trials).metrics[STATE].before == 0.5
     assert summarize(trials).metrics[STATE] == Estimate(2, 0.5, *_interval(trials))

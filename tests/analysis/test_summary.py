@@ -30,7 +30,7 @@ def test_no_grades_at_all() -> None:
     assert (summary.cases, summary.scored, summary.errors, summary.metrics, summary.faults) == (0, 0, 0, {}, [])
 
 
-def test_errors_are_counted_and_in_no_number() -> None:
+def test_errors_are_counted_and_excluded() -> None:
     summary = summarize(
         graded(([made("f")], [made("f")]), ([made("f")], "HTTP 503"), ([made("f")], "HTTP 503"), ([made("f")], [made("g")]))
     )
@@ -41,14 +41,14 @@ def test_errors_are_counted_and_in_no_number() -> None:
     assert [(tool.tool, tool.n) for tool in summary.tools] == [("f", 2)]
 
 
-def test_right_and_right_tool_only() -> None:
+def test_correct_and_correct_tools_only() -> None:
     summary = summarize(
         graded(([made("f", a=1)], [made("f", a=1)]), ([made("f", a=1)], [made("f", a=2)]), ([made("f")], [BROKEN]), ([], []))
     )
     assert (summary.correct, summary.correct_tools_only) == (2, 1)
 
 
-def test_faults_are_told_by_what_they_happened_to() -> None:
+def test_faults_are_grouped_by_tool_or_argument() -> None:
     said = (Message("user", "cancel #W1 and not #W2"),)
     summary = summarize(
         graded(
@@ -75,7 +75,7 @@ def test_faults_are_told_by_what_they_happened_to() -> None:
     assert summary.faults[0].kind == "wrong_value"  # the most frequent first
 
 
-def test_each_expected_call_counts_for_its_tool_and_abstention_is_one() -> None:
+def test_expected_calls_and_abstention_count_as_tools() -> None:
     summary = summarize(
         graded(([made("f"), made("g", a=1)], [made("f"), made("g", a=2)]), ([made("g")], [made("g")]), ([], [made("f")]), ([], []))
     )
@@ -93,7 +93,7 @@ def test_intervals_are_over_conversations() -> None:
     assert (score.mean, score.low < 0.31, score.high > 0.69) == (0.5, True, True)  # twenty conversations, not forty cases
 
 
-def test_endless_names_are_bounded() -> None:
+def test_number_of_names_is_bounded() -> None:
     summary = summarize(graded(*(([made("f")], [made(f"g{index}")]) for index in range(10_050))))
     assert len(summary.faults[0].examples) == 10_001
     assert sum(example.count for example in summary.faults[0].examples) == 10_050

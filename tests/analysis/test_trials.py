@@ -30,7 +30,7 @@ def grades(outcomes: dict[str, list[int]]) -> list[GradeRecord]:
         {"a": [0, 1, 1], "b": [1], "c": [0, 0, 0, 1, 0, 1], "d": [1, 0]},
     ],
 )
-def test_pass_at_k_and_pass_to_the_k_are_what_every_choice_of_k_trials_gives(outcomes: dict[str, list[int]]) -> None:
+def test_pass_rates_match_enumeration_of_all_choices(outcomes: dict[str, list[int]]) -> None:
     found = summarize_trials(grades(outcomes))
     assert [one.k for one in found.pass_rates] == list(range(1, max(map(len, outcomes.values())) + 1))
     for one in found.pass_rates:
@@ -46,27 +46,27 @@ def test_no_grades_at_all() -> None:
     assert found.trial_consistency == found.group_consistency == Consistency(0, 0, None)
 
 
-def test_errors_are_no_trials() -> None:
+def test_errors_are_not_trials() -> None:
     found = summarize_trials([grade("a", 0, 1.0), grade("a", 1, "HTTP 503"), grade("a", 2, 0.0), grade("b", 0, "HTTP 503")])
     assert (found.cases, found.errors) == (1, 1)
     assert found.pass_rates == [PassRate(1, 0.5, 0.5, 1, 0), PassRate(2, 1.0, 0.0, 1, 0)]
 
 
 @pytest.mark.parametrize("first, last, passes", [(0.0, 1.0, [1.0]), (1.0, 0.0, [0.0]), ("HTTP 503", 1.0, [1.0]), (1.0, "HTTP 503", [])])
-def test_of_two_lines_for_one_trial_the_last_counts(first: float | str, last: float | str, passes: list[float]) -> None:
+def test_last_grade_of_a_trial_counts(first: float | str, last: float | str, passes: list[float]) -> None:
     assert [one.any for one in summarize_trials([grade("a", 0, first), grade("a", 0, last)]).pass_rates] == passes
 
 
-def test_a_trial_passes_only_where_the_metric_is_one() -> None:
+def test_trial_passes_only_where_the_metric_is_1() -> None:
     assert summarize_trials([grade("a", 0, 0.5)], metric="call.score").pass_rates[0].any == 0.0
 
 
-def test_a_case_is_consistent_when_every_trial_has_the_same_outcome_and_one_trial_says_nothing() -> None:
+def test_case_is_consistent_when_all_trials_have_the_same_outcome() -> None:
     found = summarize_trials(grades({"a": [1, 1], "b": [0, 0, 0], "c": [1, 0, 1], "d": [1]}))
     assert found.trial_consistency == Consistency(2, 3, 2 / 3)
 
 
-def test_a_group_is_consistent_when_all_its_cases_have_the_same_outcome_and_one_case_is_no_group() -> None:
+def test_group_is_consistent_when_all_its_cases_have_the_same_outcome() -> None:
     found = summarize_trials(
         [
             *(grade("a", trial, 1.0, "refund") for trial in range(2)),
@@ -81,12 +81,12 @@ def test_a_group_is_consistent_when_all_its_cases_have_the_same_outcome_and_one_
     assert found.group_consistency == Consistency(1, 2, 0.5)
 
 
-def test_a_metric_that_is_not_there_is_refused_with_the_nearest() -> None:
+def test_unknown_metric_is_refused_with_the_nearest() -> None:
     with pytest.raises(BadInput, match=r"no metric called 'call.pas' in the grade of case 'a'. Did you mean call.pass?"):
         summarize_trials([grade("a", 0, 1.0)], metric="call.pas")
 
 
-def test_grades_that_come_one_by_one_give_the_same() -> None:
+def test_tally_agrees_with_the_summary_of_all_grades() -> None:
     made = [
         GradeRecord(
             f"c{case}",
@@ -114,13 +114,13 @@ def test_grades_that_come_one_by_one_give_the_same() -> None:
         ([grade("a", 0, 1.0, "refund"), grade("b", 0, 0.0, "refund")], True),
     ],
 )
-def test_only_where_there_are_trials_or_groups_is_there_something_to_tell(grades: list[GradeRecord], told: bool) -> None:
+def test_details_have_trials_only_where_there_are_some(grades: list[GradeRecord], told: bool) -> None:
     details = summarize(grades).details
     assert details is not None
     assert (details.trials is not None) is told
 
 
-def test_a_grade_without_the_metric_is_no_trial() -> None:
+def test_grade_without_the_metric_is_not_a_trial() -> None:
     tally = TrialTally("call.pass")
     tally.add(GradeRecord("a", metrics={"schema.overall": 1.0}))
     assert (tally.trials().cases, tally.trials().errors) == (0, 1)

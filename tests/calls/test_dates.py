@@ -2,7 +2,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from callmark.calls.dates import find_dates, same_date, parse_date
+from callmark.calls.dates import find_dates, parse_date, same_date
 
 DAY = date(2025, 5, 10)
 

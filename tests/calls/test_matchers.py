@@ -96,7 +96,8 @@ def test_a_matcher_that_could_not_be_used_is_refused_with_its_place(matcher: Any
 ANY_VALUE = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*MATCHER_KINDS, "$abs", "$rel", "$ratio", "$case", "x"]), inner, max_size=3)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([*MATCHER_KINDS, "$abs", "$rel", "$ratio", "$case", "x"]), inner, max_size=3)
     ),
     max_leaves=8,
 )

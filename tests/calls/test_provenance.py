@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callmark.calls.provenance import SourceIndex, find_origins, fast_hallucinated
+from callmark.calls.provenance import SourceIndex, fast_hallucinated, find_origins
 from callmark.types import Call, Message, Tool
 
 

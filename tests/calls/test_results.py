@@ -33,4 +33,4 @@ def test_results_find_their_calls(
     messages: list[Message], of: dict[tuple[int, int], int], orphans: list[int], left_open: list[tuple[int, int]]
 ) -> None:
     found = match_results(messages)
-    assert (found.of, found.orphans, found.open) == (of, orphans, left_open)
+    assert (found.by_call, found.orphans, found.open) == (of, orphans, left_open)

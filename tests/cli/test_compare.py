@@ -77,7 +77,9 @@ def test_json_has_every_metric_and_every_changed_case(cli: Cli, workdir: Path) -
     assert (found["cases"], len(found["fixed"]), found["broken"]) == (40, 18, [])
     assert found["metrics"]["call.score"].keys() == {"before", "after", "difference", "low", "high", "p", "within_noise"}
     assert found["metrics"]["call.score"]["difference"] == pytest.approx(0.45)
-    assert found["faults"] == [{"kind": "no_call", "before": 20.0, "after": 2.0, "p": pytest.approx(0.0001, abs=1e-4), "within_noise": False}]
+    assert found["faults"] == [
+        {"kind": "no_call", "before": 20.0, "after": 2.0, "p": pytest.approx(0.0001, abs=1e-4), "within_noise": False}
+    ]
     assert found["tools"] == [{"tool": "f", "n": 40, "before": 0.5, "after": 0.95, "fixed": 18, "broken": 0}]
 
 

@@ -55,13 +55,13 @@ def test_exit_status_says_whether_all_thresholds_are_met(cli: Cli, workdir: Path
     assert cli("gate", "tuned", *conditions).status == status
 
 
-def test_json_has_every_verdict(cli: Cli, workdir: Path) -> None:
+def test_json_has_every_check(cli: Cli, workdir: Path) -> None:
     completed = cli("gate", "tuned", "--min", "call.score=0.95", "--max-errors", "3", "--json")
     assert completed.status == 1
     assert json.loads(completed.out) == {
         "run": "tuned",
         "passed": False,
-        "conditions": [
+        "checks": [
             {"condition": "min", "name": "call.score", "met": False, "text": ".9 < .95"},
             {"condition": "max_errors", "name": "errors", "met": True, "text": "0, at most 3"},
         ],
@@ -74,7 +74,7 @@ def test_list_prints_the_metrics_of_a_run(cli: Cli, workdir: Path) -> None:
     assert (completed.status, completed.out) == (0, "call.score\ncall.pass\n")
 
 
-def test_verdict_files_are_written_whether_met_or_not(cli: Cli, workdir: Path) -> None:
+def test_result_files_are_written_whether_met_or_not(cli: Cli, workdir: Path) -> None:
     for bound, mark in (("0.5", "✅"), ("0.95", "❌")):
         completed = cli("gate", "tuned", "--min", f"call.score={bound}", "--junit", "out/gate.xml", "--summary", f"out/{bound}.md")
         assert completed.status == int(mark == "❌")

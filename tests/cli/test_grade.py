@@ -553,7 +553,7 @@ def test_json_has_the_numbers(cli: Cli) -> None:
     assert (found["cases"], found["scored"], found["errors"], found["correct"], found["correct_tools_only"]) == (2, 2, 0, 1, 0)
     assert found["metrics"]["call.score"] == {"n": 2, "mean": 0.5, "low": 0.0, "high": 1.0}
     assert all(number["n"] == 2 and number["low"] is not None for number in found["metrics"].values())
-    assert [(fault["kind"], fault["count"], fault["examples"][0]["what"]) for fault in found["faults"]] == [("wrong_tool", 1, "f → g")]
+    assert [(fault["kind"], fault["count"], fault["examples"][0]["name"]) for fault in found["faults"]] == [("wrong_tool", 1, "f → g")]
     assert found["tools"] == [{"tool": "f", "n": 2, "score": 0.5}]
 
 
@@ -758,7 +758,10 @@ def edited(**fields: Any) -> None:
         (lambda: Path("runs/p/run.json").write_text("{"), ["runs/p/run.json cannot be read: "]),
         (lambda: Path("runs/p/run.json").write_text("[" * 100_000), ["runs/p/run.json cannot be read: "]),
         (lambda: Path("runs/p/run.json").write_bytes(b'{"name": "\xff"}'), ["runs/p/run.json cannot be read: "]),
-        (lambda: Path("runs/p/run.json").write_text('{"name": "p", "version": 1}'), ["runs/p/run.json cannot be read: ", "missing required field"]),
+        (
+            lambda: Path("runs/p/run.json").write_text('{"name": "p", "version": 1}'),
+            ["runs/p/run.json cannot be read: ", "missing required field"],
+        ),
         (lambda: edited(path=7), ["runs/p/run.json cannot be read: "]),
         (lambda: edited(path="\0"), ["its cases are gone"]),
         (lambda: edited(path=""), ["its cases are gone"]),

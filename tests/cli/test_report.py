@@ -12,7 +12,7 @@ from callmark.errors import BadInput
 from callmark.viewer import report
 from tests.graded_runs import make_run, some
 from tests.rows import call
-from tests.viewer.grading_helpers import answer, case, graded
+from tests.viewer.grading_helpers import case, grade_run, predicted
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_report_is_written_to_the_given_file(workdir: Path) -> None:
     found = json.loads(report_output("base", "-o", "sub/page.html", "--json"))
     assert found["report"] == "sub/page.html"
     assert found["bytes"] == (workdir / "sub" / "page.html").stat().st_size
-    assert found["left_out"]["of_cases"] == 10
+    assert found["left_out"]["all_cases"] == 10
 
 
 def test_report_is_written_to_standard_output(workdir: Path) -> None:
@@ -50,7 +50,7 @@ def test_report_is_written_to_standard_output(workdir: Path) -> None:
 
 def test_conversations_that_do_not_fit_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cases = [case(f"c{n}", [call("get_weather", {"city": "Bonn"})], messages=[{"role": "user", "content": "x" * 5000}]) for n in range(4)]
-    run = graded(tmp_path, cases, [answer("c0")])
+    run = grade_run(tmp_path, cases, [predicted("c0")])
     whole: Any = report.write_report
     monkeypatch.setattr(report, "write_report", lambda runs, out: whole(runs, out, max_bytes=11_000))
     assert "2 of 4 conversations did not fit" in report_output(str(run.folder))

@@ -19,7 +19,7 @@ from tests.chat_server import Response, chat_server
 from tests.conftest import Cli, Result
 from tests.rows import WEATHER, assistant, call, user, write_rows
 from tests.simulation.mcp_servers import raw_server
-from tests.simulation.notes_case import held, lines, scenario, write_folder
+from tests.simulation.notes_case import executed, lines, scenario, write_folder
 
 AGENT = ("--agent", "python:noting:answer")
 TOOLS = ("--tools", "python:notes:Notes")
@@ -57,7 +57,7 @@ def test_conversations_are_simulated_graded_and_shown(cli: Cli) -> None:
     assert "4 scenarios" in completed.out
     assert re.search(r"process\.reliability +1 ", completed.out)
     assert re.search(r"state +reached 1\b", completed.out)
-    assert held() == ["n0", "n1", "n2", "n3"]
+    assert executed() == ["n0", "n1", "n2", "n3"]
     assert sorted(os.listdir("runs/mine")) == [
         "evaluation_metrics.json",
         "evaluation_results.json",
@@ -81,7 +81,7 @@ def test_several_agents_with_trials_and_limit_are_shown_side_by_side(cli: Cli) -
     completed = simulate(cli, "--agent", "python:noting:wrong", "--name", "both", "--trials", "2", "--limit", "3")
     assert completed.status == 0, completed.err
     assert "2 agents · 3 scenarios" in completed.out
-    assert held() == sorted(["n0", "n1", "n2"] * 2)
+    assert executed() == sorted(["n0", "n1", "n2"] * 2)
     assert (reliability("both-noting.answer"), reliability("both-noting.wrong")) == ([1.0] * 6, [0.0] * 6)
 
 
@@ -175,7 +175,7 @@ def refused(completed: Result, sentence: str) -> None:
     assert sentence in completed.err
     assert "Traceback" not in completed.err
     assert "something went wrong" not in completed.err
-    assert held() == []
+    assert executed() == []
     assert not Path("runs").exists() or not os.listdir("runs")
 
 
@@ -218,7 +218,7 @@ def test_invalid_options_are_refused_before_the_first_turn(cli: Cli, arguments: 
 def test_unplayable_piped_scenario_is_refused_before_the_first_turn(cli: Cli, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pipe(monkeypatch, write_rows(workdir / "piped", scenario(0), scenario(1, data={}), scenario(2)).read_bytes())
     completed = simulate(cli, "--name", "mine", file="-")
-    assert (completed.status, held()) == (2, [])
+    assert (completed.status, executed()) == (2, [])
     assert "standard input, line 2 (s1) has no script" in completed.err
     assert not Path("runs/mine").exists()
 
@@ -228,8 +228,8 @@ def test_simulation_of_piped_scenarios_can_be_resumed(cli: Cli, workdir: Path, m
     assert simulate(cli, "--name", "mine", file="-").status == 0
     predictions = Path("runs/mine/predictions.jsonl")
     predictions.write_text("".join(line for line in predictions.read_text().splitlines(keepends=True) if json.loads(line)["case"] != "s1"))
-    Path("held.log").unlink()
-    assert (cli("simulate", "runs/mine", "--resume").status, held()) == (0, ["n1"])
+    Path("executed.log").unlink()
+    assert (cli("simulate", "runs/mine", "--resume").status, executed()) == (0, ["n1"])
     assert {line["case"] for line in lines("runs/mine/predictions.jsonl")} == {"s0", "s1", "s2"}
 
 
@@ -245,7 +245,7 @@ def pipe(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
 def test_scenarios_beyond_the_limit_are_not_checked(cli: Cli, workdir: Path) -> None:
     write_rows(workdir / "scenarios.jsonl", scenario(0), scenario(1), scenario(2, data={}))
     assert simulate(cli, "--limit", "2").status == 0
-    assert held() == ["n0", "n1"]
+    assert executed() == ["n0", "n1"]
 
 
 @pytest.mark.parametrize(
@@ -278,13 +278,13 @@ def test_resuming_simulates_only_missing_conversations(cli: Cli) -> None:
     assert "scored 3 of 4, 1 error" in completed.out
     assert "the agent fell over" in completed.out
     Path("broken").unlink()
-    Path("held.log").unlink()
+    Path("executed.log").unlink()
     completed = cli("simulate", "runs/mine", "--resume")
-    assert (completed.status, held()) == (0, ["n2"]), completed.err
+    assert (completed.status, executed()) == (0, ["n2"]), completed.err
     assert reliability("mine") == [1.0] * 4
-    Path("held.log").unlink()
+    Path("executed.log").unlink()
     again = simulate(cli, "--name", "mine", "--resume")
-    assert (again.status, held()) == (0, []), again.err
+    assert (again.status, executed()) == (0, []), again.err
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def test_resuming_with_a_changed_setting_is_refused(cli: Cli, workdir: Path, cha
     before = Path("runs/mine/run.json").read_bytes()
     completed = cli("simulate", "runs/mine", "--resume", *change)
     assert (completed.status, sentence in completed.err) == (2, True), completed.err
-    assert len(held()) == 4
+    assert len(executed()) == 4
     assert Path("runs/mine/run.json").read_bytes() == before
 
 
@@ -323,7 +323,7 @@ def test_resuming_with_changed_scenarios_or_tools_is_refused(cli: Cli, workdir: 
         (workdir / "notes.py").write_text((workdir / "notes.py").read_text().replace("Add a note.", "Put a note there."))
         monkeypatch.delitem(sys.modules, "notes")
     completed = cli("simulate", "runs/mine", "--resume")
-    assert (completed.status, len(held())) == (2, 4), completed.err
+    assert (completed.status, len(executed())) == (2, 4), completed.err
     assert f"{'scenarios.jsonl has' if what == 'scenarios' else 'the tools have'} changed since runs/mine was begun" in completed.err
 
 
@@ -479,11 +479,11 @@ def test_failing_tool_server_is_an_error_of_that_conversation(cli: Cli, workdir:
     assert list(errors) == ["s2"]
     assert shlex.split(server)[-1].rpartition("/")[2] in errors["s2"]
     assert expected_text in errors["s2"], errors
-    assert held() == ["n0", "n1", "n2", "n3"]
+    assert executed() == ["n0", "n1", "n2", "n3"]
     healthy = raw_server(workdir, ADDING)
     Path(shlex.split(server)[-1]).write_bytes(Path(shlex.split(healthy)[-1]).read_bytes())
-    Path("held.log").unlink()
-    assert (cli("simulate", "runs/mine", "--resume").status, held()) == (0, ["n2"])
+    Path("executed.log").unlink()
+    assert (cli("simulate", "runs/mine", "--resume").status, executed()) == (0, ["n2"])
 
 
 SHARED = """

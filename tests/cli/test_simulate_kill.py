@@ -12,7 +12,7 @@ CASES, TRIALS, AT_ONCE = 20, 2, 4
 def test_killed_and_resumed_simulation_equals_an_uninterrupted_one(tmp_path: Path) -> None:
     write_folder(tmp_path, CASES)
     seconds = run_to_end(simulate_command("undisturbed", trials=TRIALS, concurrency=AT_ONCE), tmp_path)
-    (tmp_path / "held.log").unlink()
+    (tmp_path / "executed.log").unlink()
     moments = [KillTime(seconds=seconds / 4), KillTime(recorded=1), KillTime(recorded=CASES)]
     command = simulate_command("killed", trials=TRIALS, concurrency=AT_ONCE)
     outcome = kill_and_resume(command, tmp_path, "killed", "undisturbed", moments=moments, trials=TRIALS, concurrency=AT_ONCE)

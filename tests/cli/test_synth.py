@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import callmark
-from callmark.cli.templates import read_table
+from callmark.api.scenarios import read_table
 from callmark.config import read_grading_settings
 from callmark.simulation.playability import refuse_unknown_functions
 from callmark.types import Case

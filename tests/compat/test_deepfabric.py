@@ -69,14 +69,14 @@ def numbers(metrics: EvaluationMetrics) -> tuple[float, ...]:
         ({}, (True, False, False), 0.4),
     ],
 )
-def test_the_parameters_of_document_002(predicted: dict[str, Any], correct: tuple[bool, ...], overall: float) -> None:
+def test_deepfabric_configuration_parameters(predicted: dict[str, Any], correct: tuple[bool, ...], overall: float) -> None:
     rows = [record(call("read_file", {"file_path": "config.json"}), tools=[READ_FILE])]
     results = evaluated(rows, [[{"name": "read_file", "arguments": predicted}]])
     assert holds(results.predictions[0]) == correct
     assert results.metrics.overall_score == pytest.approx(overall)
 
 
-def test_the_loop_of_document_002(capsys: pytest.CaptureFixture[str]) -> None:
+def test_deepfabric_evaluation_loop(capsys: pytest.CaptureFixture[str]) -> None:
     results = evaluated([TALK], [[call("get_forecast")], RuntimeError("no connection")])
     for pred in results.predictions:
         if not pred.tool_selection_correct:
@@ -99,7 +99,7 @@ def test_the_loop_of_document_002(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_the_weights_of_document_002_count() -> None:
+def test_deepfabric_weights_are_applied() -> None:
     config = EvaluatorConfig(
         ...,
         metric_weights={
@@ -113,7 +113,7 @@ def test_the_weights_of_document_002_count() -> None:
     assert numbers(results.metrics) == pytest.approx((1.0, 0.5, 0.5, 0.75))
 
 
-def test_every_field_has_its_name_and_its_value() -> None:
+def test_every_field_has_its_name_and_value() -> None:
     spoken = assistant(call("get_weather", {"city": "Oslo"}), text="One moment.")
     one = evaluated([TALK], [spoken, None]).predictions[0]
     assert {name: getattr(one, name) for name in one.__struct_fields__} == {
@@ -164,7 +164,7 @@ RIGHT, FAILED = (True, True, True), (False, False, False)
         ({"role": "assistant", "tool_calls": None}, FAILED),
     ],
 )
-def test_a_prediction_in_any_shape(said: Any, correct: tuple[bool, ...]) -> None:
+def test_predictions_in_any_shape(said: Any, correct: tuple[bool, ...]) -> None:
     results = evaluated([record(WANTED)], [said])
     assert holds(results.predictions[0]) == correct
     assert results.metrics.processing_errors == 0
@@ -180,7 +180,7 @@ def test_a_prediction_in_any_shape(said: Any, correct: tuple[bool, ...]) -> None
         (Prediction("t:4", error="cut off"), "cut off"),
     ],
 )
-def test_an_error_is_not_a_failure(error: Any, text: str) -> None:
+def test_error_is_not_a_failure(error: Any, text: str) -> None:
     first = Prediction("t:1", calls=(made("get_weather", city="x"),)) if isinstance(error, Prediction) else [WANTED]
     results = evaluated([TALK], [first, error])
     assert numbers(results.metrics) == (1, 1, 1, 1)
@@ -190,20 +190,20 @@ def test_an_error_is_not_a_failure(error: Any, text: str) -> None:
     assert holds(results.predictions[1]) == FAILED
 
 
-def test_where_nothing_was_processed_there_is_no_mean(tmp_path: Path) -> None:
+def test_without_processed_samples_there_is_no_mean(tmp_path: Path) -> None:
     results = evaluated([record(WANTED)], [OSError("down")], output_path=tmp_path / "out.json")
     assert all(isnan(value) for value in numbers(results.metrics))
     assert json.loads((tmp_path / "out.json").read_text())["metrics"]["overall_score"] is None
 
 
-def test_a_sample_without_a_prediction_has_an_error() -> None:
+def test_sample_without_a_prediction_is_an_error() -> None:
     for predictions in ([[WANTED]], {"t:1": [WANTED]}):
         results = evaluated([TALK], predictions)
         assert [one.error for one in results.predictions] == [None, "no prediction"]
         assert results.metrics.overall_score == 1
 
 
-def test_correct_abstention_is_right_and_a_call_instead_is_wrong() -> None:
+def test_correct_abstention_scores_and_a_call_instead_does_not() -> None:
     rows = [record(name="a", content="Which city?"), record(name="b")]
     results = evaluated(rows, [assistant(text="Where?"), [WANTED]])
     assert [holds(one) for one in results.predictions] == [RIGHT, FAILED]
@@ -224,7 +224,7 @@ def test_several_expected_calls_must_all_be_made() -> None:
     assert [holds(one) for one in results.predictions] == [RIGHT, FAILED, (True, False, False)]
 
 
-def test_of_alternatives_the_best_counts() -> None:
+def test_best_alternative_counts() -> None:
     case = Case("c", expected=(made("f", a=1),), alternatives=((made("g", b=2),),))
     one = evaluated([case], [[made("g", b=2)]]).predictions[0]
     assert (one.expected_tool, one.expected_parameters, holds(one)) == ("g", {"b": 2}, RIGHT)
@@ -245,7 +245,7 @@ def test_predictions_by_id_and_in_order(predictions: Any) -> None:
     assert [holds(one) for one in evaluated([TALK], predictions).predictions] == [FAILED, RIGHT]
 
 
-def test_the_dataset_may_be_a_file_rows_conversations_or_cases(tmp_path: Path) -> None:
+def test_dataset_may_be_a_file_rows_conversations_or_cases(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "talks.jsonl", TALK)
     answers = [[WANTED], [call("get_weather", {})]]
     loaded = callmark.load(path)
@@ -254,20 +254,20 @@ def test_the_dataset_may_be_a_file_rows_conversations_or_cases(tmp_path: Path) -
     assert evaluated(None, answers, dataset_path=path).metrics.overall_score == pytest.approx(0.7)
 
 
-def test_repeated_conversations_are_samples_of_their_own() -> None:
+def test_repeated_conversations_are_separate_samples() -> None:
     results = evaluated([TALK, TALK], [None, None, [WANTED], None])
     assert [one.sample_id for one in results.predictions] == ["t:1", "t:4", "t~2:1", "t~2:4"]
     assert results.metrics.tool_selection_accuracy == 0.25
 
 
 @pytest.mark.parametrize("predictions", [[[WANTED]], [[WANTED], None], {"t:1": [WANTED], "t:4": None}])
-def test_the_first_samples_only(predictions: Any) -> None:
+def test_max_samples_limits_the_samples(predictions: Any) -> None:
     results = evaluated([TALK], predictions, max_samples=1)
     assert [one.sample_id for one in results.predictions] == ["t:1"]
     assert results.metrics.overall_score == 1
 
 
-def test_a_function_can_be_asked_instead() -> None:
+def test_model_may_be_a_function() -> None:
     def model(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> Any:
         if len(messages) > 1:
             raise ConnectionError("refused")
@@ -278,7 +278,7 @@ def test_a_function_can_be_asked_instead() -> None:
     assert [(one.execution_valid, one.error) for one in results.predictions] == [(True, None), (False, "ConnectionError: refused")]
 
 
-def test_the_results_are_written_whole(tmp_path: Path) -> None:
+def test_results_are_written_to_the_output_path(tmp_path: Path) -> None:
     path = tmp_path / "new" / "results.json"
     results = evaluated([TALK], [[WANTED], None], output_path=str(path))
     written = json.loads(path.read_text(encoding="utf-8"))
@@ -299,7 +299,7 @@ def test_the_results_are_written_whole(tmp_path: Path) -> None:
     assert json.loads(path.read_text(encoding="utf-8")) == written
 
 
-def test_fields_of_the_original_that_ask_for_what_is_done_anyway_are_taken() -> None:
+def test_supported_values_of_other_fields_are_accepted() -> None:
     config = EvaluatorConfig(batch_size=8, evaluators=["tool_calling"], reporters={"file": {}}, multi_turn=False, inference_config=None)
     assert Evaluator(config).evaluate([TALK], [[WANTED], [WANTED]]).metrics.overall_score == 1
 
@@ -325,19 +325,19 @@ def test_fields_of_the_original_that_ask_for_what_is_done_anyway_are_taken() -> 
         ({"max_samples": "5"}, 'max_samples is "5", a whole number'),
     ],
 )
-def test_a_config_that_cannot_be_used_is_refused(config: dict[str, Any], sentence: str) -> None:
+def test_unusable_config_is_refused(config: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadInput) as refused:
         EvaluatorConfig(**config)
     assert sentence in str(refused.value)
 
 
-def test_a_model_by_its_name_is_refused_with_what_to_give_instead() -> None:
+def test_model_name_is_refused_with_a_hint() -> None:
     with pytest.raises(BadInput) as refused:
         EvaluatorConfig(model="gpt-5")
     assert "predictions, or a function" in refused.value.hint
 
 
-def test_fields_are_given_by_name() -> None:
+def test_positional_fields_are_refused() -> None:
     with pytest.raises(BadInput, match="given by name"):
         EvaluatorConfig("valid.jsonl")  # type: ignore[arg-type]
 
@@ -368,18 +368,18 @@ def test_fields_are_given_by_name() -> None:
         ([record(WANTED)] * 2, {"r": None}, "two samples have the same id"),
     ],
 )
-def test_what_cannot_be_evaluated_is_refused_in_words(rows: Any, predictions: Any, sentence: str) -> None:
+def test_unusable_input_is_refused(rows: Any, predictions: Any, sentence: str) -> None:
     with pytest.raises(BadInput) as refused:
         evaluated(rows, predictions)
     assert sentence in str(refused.value)
 
 
-def test_a_model_that_gives_something_else_is_told_so() -> None:
+def test_unusable_model_output_is_refused() -> None:
     with pytest.raises(BadInput, match="what the model gave for t:1 is of type str"):
         Evaluator(EvaluatorConfig(model=lambda messages, tools: "text")).evaluate([TALK])
 
 
-def test_odd_values_are_graded_and_written_all_the_same(tmp_path: Path) -> None:
+def test_odd_values_are_evaluated_and_written(tmp_path: Path) -> None:
     odd = Case("\ud800", expected=(made("f", a="\ud800"),))
     said = assistant({"name": "f", "arguments": {"a": float("nan")}}, text="\ud800")
     results = evaluated([odd, Case("b")], [said, OSError("\ud800")], output_path=tmp_path / "out.json")

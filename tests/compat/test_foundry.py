@@ -24,16 +24,16 @@ ITEM = {
         (None, 0.0),
     ],
 )
-def test_the_score_of_document_001(made: Any, score: float) -> None:
+def test_score_of_the_foundry_grader(made: Any, score: float) -> None:
     assert grade({"output_tools": made}, ITEM) == score
     assert grade({"output_tools": made}, {"item": ITEM}) == score
 
 
-def test_nothing_expected_and_nothing_made_is_right() -> None:
+def test_no_expected_and_no_actual_call_is_correct() -> None:
     assert grade({}, {"expected_output": {"tool_calls": []}}) == 1.0
     assert grade({}, {"expected_output": {}}) == 1.0
 
 
-def test_of_alternatives_the_best_counts_and_odd_tools_do_not_matter() -> None:
+def test_best_alternative_counts_and_odd_tools_are_ignored() -> None:
     item = {"tools": 5, "expected_output": {"tool_calls": [{"name": "f"}], "alternatives": [[{"name": "g"}], [{"name": "h"}]]}}
     assert grade({"output_tools": [{"name": "h"}]}, item) == 1.0

@@ -34,7 +34,7 @@ FIVE = (
 )
 NAMES = ["Precision_fn.score", "Recall_fn.score", "Precision_args.score", "Recall_args.score", "Reliability.score"]
 
-TICKET: dict[str, Any] = {  # document 004's own
+TICKET: dict[str, Any] = {  # of the LOB evaluation
     "functionName": "TicketManagementPlugin-create_support_ticket",
     "arguments": {
         "title": "Server performance degradation",
@@ -98,7 +98,7 @@ def five(actual: Any, expected: Any, **options: Any) -> list[float]:
         (None, [0, 0, 0, 0, 0]),
     ],
 )
-def test_the_scores_of_document_004s_own_scenario(actual: Any, scores: list[float]) -> None:
+def test_scores_of_the_lob_example_scenario(actual: Any, scores: list[float]) -> None:
     expected = SCENARIO["expected_function_calls"]
     assert five(actual, expected) == pytest.approx(scores)
     assert five(json.dumps(actual), json.dumps(expected)) == pytest.approx(scores), "the same as the JSON text of a column"
@@ -120,11 +120,11 @@ def test_the_scores_of_document_004s_own_scenario(actual: Any, scores: list[floa
         ({"name": "g"}, {"name": "g"}, [1, 1, 1, 1, 1]),
     ],
 )
-def test_columns_of_any_kind(actual: Any, expected: Any, scores: list[float]) -> None:
+def test_columns_of_any_shape(actual: Any, expected: Any, scores: list[float]) -> None:
     assert five(actual, expected) == scores
 
 
-def test_the_ignore_list_the_averaging_and_the_tools_can_be_given() -> None:
+def test_ignore_averaging_and_tools_are_options() -> None:
     weather = {"name": "get_weather", "arguments": {"city": "Bonn"}}
     asked = {"name": "get_weather", "arguments": {"city": "Bonn", "unit": "celsius"}}
     assert five([TICKET, ASKED], [TICKET], ignore=()) == [1 / 2, 1, 1, 1, 0]
@@ -152,17 +152,17 @@ def test_the_ignore_list_the_averaging_and_the_tools_can_be_given() -> None:
         ({"error_message": "TimeoutError: 30 s"}, "there is no answer to score: TimeoutError: 30 s"),
     ],
 )
-def test_what_cannot_be_scored_is_refused(columns: dict[str, Any], message: str) -> None:
+def test_unscorable_columns_are_refused(columns: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         FunctionCallPrecisionEvaluator()(**{"actual_function_calls": [], "expected_function_calls": [], **columns})
 
 
-def test_a_column_that_is_not_mapped_is_missing() -> None:
+def test_unmapped_column_is_missing() -> None:
     with pytest.raises(BadInput, match="actual_function_calls is missing"):
         FunctionCallPrecisionEvaluator()(expected_function_calls=[])
 
 
-def test_a_result_has_a_score_and_is_an_object_with_one() -> None:
+def test_result_has_a_score_attribute_and_key() -> None:
     result = EvaluatorResult(score=0.5)
     assert result.score == 0.5
     assert isinstance(result, Mapping)
@@ -207,7 +207,7 @@ def right(**row: Any) -> dict[str, Any]:
     return {"function_calls": [TICKET, DONE], "chat_history": [{"role": "user", "content": row["instructions"]}]}
 
 
-def test_both_files_in_their_layouts(tmp_path: Path) -> None:
+def test_layout_of_both_result_files(tmp_path: Path) -> None:
     found = evaluate(tmp_path, right, experiment_name="first")
     results, metrics = (read(tmp_path / "output" / "first" / f"evaluation_{name}.json") for name in ("results", "metrics"))
     assert metrics == [dict.fromkeys(NAMES, 1.0)]
@@ -232,7 +232,7 @@ def test_both_files_in_their_layouts(tmp_path: Path) -> None:
     )
 
 
-def test_the_scores_are_the_suites(tmp_path: Path) -> None:
+def test_scores_equal_those_of_the_evaluator(tmp_path: Path) -> None:
     """Whatever the service hands to the evaluators is what the evaluator would have been given: tools of the row too."""
     asked = {"name": "get_weather", "arguments": {"city": "bonn!", "unit": "celsius"}}
     scenario = another("w", expected_function_calls=[{"functionName": "get_weather", "arguments": {"city": "Bonn"}}], tools=[WEATHER])
@@ -240,7 +240,7 @@ def test_the_scores_are_the_suites(tmp_path: Path) -> None:
     assert list(found.metrics.values()) == [1.0] * len(ProcessEvaluator.metrics)
 
 
-def test_an_array_of_scenarios_and_no_experiment(tmp_path: Path) -> None:
+def test_json_array_of_scenarios_without_an_experiment_name(tmp_path: Path) -> None:
     truth = tmp_path / "truth.json"
     truth.write_text(json.dumps([SCENARIO, another("2")], indent=2))
     named = {"P": FunctionCallPrecisionEvaluator()}
@@ -251,7 +251,7 @@ def test_an_array_of_scenarios_and_no_experiment(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("inside_a_loop", [False, True])
-def test_an_async_target_keeps_its_event_loop(tmp_path: Path, inside_a_loop: bool) -> None:
+def test_async_target_keeps_its_event_loop(tmp_path: Path, inside_a_loop: bool) -> None:
     loops = set()
 
     class Target:
@@ -288,7 +288,7 @@ async def cancelled() -> None:
         (cancelled, "CancelledError: given up"),
     ],
 )
-def test_an_error_is_kept_and_left_out_of_the_means(tmp_path: Path, answer: Any, message: str) -> None:
+def test_error_is_recorded_and_excluded_from_means(tmp_path: Path, answer: Any, message: str) -> None:
     def target(description: str) -> Any:
         if description != "bad":
             return [TICKET]
@@ -305,13 +305,13 @@ def test_an_error_is_kept_and_left_out_of_the_means(tmp_path: Path, answer: Any,
     assert [bad[f"outputs.{name}"] for name in NAMES] == [None] * 5
 
 
-def test_where_every_row_is_an_error_there_are_no_means(tmp_path: Path) -> None:
+def test_only_errors_give_no_means(tmp_path: Path) -> None:
     found = evaluate(tmp_path, lambda description: 1 / 0, rows=[SCENARIO, SCENARIO])
     assert read(tmp_path / "output" / "evaluation_metrics.json") == [dict.fromkeys(NAMES)]
     assert (found.scored, found.errors) == (0, 2)
 
 
-def test_evaluators_of_ones_own(tmp_path: Path) -> None:
+def test_users_evaluators(tmp_path: Path) -> None:
     def talkative(chat_history: list[Any]) -> dict[str, Any]:
         return {"score": len(chat_history), "reason": "counted"}
 
@@ -329,7 +329,7 @@ def test_evaluators_of_ones_own(tmp_path: Path) -> None:
     assert found.rows[0]["outputs.talkative.reason"] == "counted"
 
 
-def test_what_is_no_number_is_left_out_of_the_mean(tmp_path: Path) -> None:
+def test_non_numbers_are_excluded_from_means(tmp_path: Path) -> None:
     scores = iter([1.0, float("nan"), None, float("inf"), 10**400, True])
     found = evaluate(tmp_path, right, {"Odd": lambda **columns: {"score": next(scores)}}, rows=[SCENARIO] * 6)
     assert found.metrics == {"Odd.score": 1.0}
@@ -383,7 +383,7 @@ def test_columns_can_be_mapped(tmp_path: Path) -> None:
         ([], r"evaluators_config is \[\], an object by evaluator was expected"),
     ],
 )
-def test_a_mapping_that_cannot_be_followed_is_refused(tmp_path: Path, config: Any, message: str) -> None:
+def test_unusable_mapping_is_refused(tmp_path: Path, config: Any, message: str) -> None:
     with pytest.raises(BadInput, match=message.replace("?", r"\?")):
         evaluate(tmp_path, right, evaluators_config=config)
     assert not list(tmp_path.rglob("evaluation_*"))
@@ -407,7 +407,7 @@ def fails(**columns: Any) -> float:
         ([Evaluator()], "evaluator Evaluator failed with NotImplementedError: Evaluator has no evaluate"),
     ],
 )
-def test_an_evaluator_that_cannot_be_used_is_named(tmp_path: Path, evaluators: Any, message: str) -> None:
+def test_unusable_evaluator_is_named(tmp_path: Path, evaluators: Any, message: str) -> None:
     with pytest.raises(BadInput, match=message):
         evaluate(tmp_path, right, evaluators)
     assert not list(tmp_path.rglob("evaluation_*"))
@@ -426,12 +426,12 @@ class Waiting:
         ("chatbot", "eval_target is 'chatbot', a function was expected"),
     ],
 )
-def test_a_target_that_cannot_be_called_is_refused(tmp_path: Path, target: Any, message: str) -> None:
+def test_uncallable_target_is_refused(tmp_path: Path, target: Any, message: str) -> None:
     with pytest.raises(BadInput, match=message):
         evaluate(tmp_path, target)
 
 
-def test_ground_truth_that_is_malformed_is_kept_and_never_paired(tmp_path: Path) -> None:
+def test_malformed_ground_truth_is_never_paired(tmp_path: Path) -> None:
     arguments = ['{"n": 1e999}', '{"n": ' + "9" * 5000 + "}", '{"n": ' + "[" * 300 + "]" * 300 + "}", "5", '"{"']
     row = '{"id": "a", "instructions": "x \\ud800", "expected_function_calls": [%s]}'
     calls = [f'{{"functionName": "f", "arguments": {each}}}' for each in arguments]
@@ -441,7 +441,7 @@ def test_ground_truth_that_is_malformed_is_kept_and_never_paired(tmp_path: Path)
     assert all(text in call["arguments"] for text, call in zip([*arguments[:4], "{", "7"], kept, strict=True))
 
 
-def test_a_field_that_only_some_rows_have_is_null_in_the_others(tmp_path: Path) -> None:
+def test_field_of_some_rows_is_null_in_the_others(tmp_path: Path) -> None:
     seen = []
 
     def target(customer: Any) -> list[Any]:
@@ -462,7 +462,7 @@ def test_a_field_that_only_some_rows_have_is_null_in_the_others(tmp_path: Path) 
         (None, "there is no file .*truth.json"),
     ],
 )
-def test_ground_truth_that_is_none_is_refused(tmp_path: Path, text: str | None, message: str) -> None:
+def test_unusable_ground_truth_is_refused(tmp_path: Path, text: str | None, message: str) -> None:
     truth = tmp_path / "truth.json"
     if text is not None:
         truth.write_text(text)
@@ -471,7 +471,7 @@ def test_ground_truth_that_is_none_is_refused(tmp_path: Path, text: str | None, 
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_that_cannot_be_made_is_told_before_the_target_runs(tmp_path: Path) -> None:
+def test_unusable_folder_is_refused_before_the_target_runs(tmp_path: Path) -> None:
     (tmp_path / "output").write_text("a file")
     with pytest.raises(BadInput, match="output/x cannot be made: "):
         evaluate(tmp_path, lambda **row: pytest.fail("the target ran"), experiment_name="x")
@@ -482,7 +482,7 @@ def test_a_folder_that_cannot_be_made_is_told_before_the_target_runs(tmp_path: P
 CASE = Case("c", expected=(made("find", path="*.py", size={"$glob": "1*"}, both=["a*", "b *"]),), instructions="Find it.")
 
 
-def test_a_row_of_a_graded_run() -> None:
+def test_row_of_a_graded_run() -> None:
     malformed = Call("f", {}, None, "cut off", '{"a": ')
     metrics = {"process.precision": 0.5, "process.args_recall": 1.0, "call.score": 0.0}
     history = [Message("user", "Hi"), Message("assistant", "", (Call("f", {"a": 1}, "1"),)), {"role": "user", "content": "\ud800"}]
@@ -521,7 +521,7 @@ def test_a_row_of_a_graded_run() -> None:
         (Prediction("c", error="timed out"), {"process.recall": 0.0, "mine": 0.0}, "timed out", ["Recall_fn.score", "mine"]),
     ],
 )
-def test_the_scores_of_an_error_are_null(prediction: Prediction | None, metrics: Any, error: str, names: list[str]) -> None:
+def test_scores_of_an_error_are_null(prediction: Prediction | None, metrics: Any, error: str, names: list[str]) -> None:
     found = json.loads(result_row(CASE, prediction, metrics))
     assert found["outputs.error_message"] == error
     assert {name: value for name, value in found.items() if value is None} == {f"outputs.{name}": None for name in names}
@@ -543,7 +543,7 @@ class Nameless:
     "odd",
     ["\ud800 \x00  ", {"\udfff": 1}, {1: {2}}, deep(5000), [10**5000], float("inf"), Nameless(), {Nameless(): 1}, b"\xff", [object()]],
 )
-def test_nothing_in_a_row_can_make_it_unreadable(odd: Any) -> None:
+def test_any_row_can_be_read_back(odd: Any) -> None:
     text = odd if isinstance(odd, str) else "plain"
     made = read_call({"name": text, "arguments": {"a": odd}})
     case = Case(text, description=text, instructions=text, expected=(made,))
@@ -556,7 +556,7 @@ def test_nothing_in_a_row_can_make_it_unreadable(odd: Any) -> None:
 
 @pytest.mark.parametrize("means", [{}, {"process.precision": 1 / 3, "mine": None}])
 @pytest.mark.parametrize("rows", [[], [b'{"a":1}'], [b'{"a":1}\n', b'{"b":2}\r\n', b'{"c":3}']])
-def test_rows_are_streamed_between_the_means_and_the_end(means: dict[str, float | None], rows: list[bytes]) -> None:
+def test_rows_are_streamed_after_the_means(means: dict[str, float | None], rows: list[bytes]) -> None:
     named = {"Precision_fn.score": 1 / 3, "mine": None} if means else {}
     assert json.loads(metrics_json(means)) == [named]
     lines = list(result_lines(means, iter(rows)))
@@ -565,7 +565,7 @@ def test_rows_are_streamed_between_the_means_and_the_end(means: dict[str, float 
     assert json.loads(b"\n".join(lines)) == [{**named, "rows": [json.loads(each) for each in rows]}]
 
 
-def test_an_expected_call_stands_as_it_stood_where_it_is_in_the_documents_shape(tmp_path: Path) -> None:
+def test_expected_call_in_lob_shape_is_unchanged(tmp_path: Path) -> None:
     other = {"name": "f", "arguments": '{"a": "x*"}'}
     broken = {"functionName": "g", "arguments": "{"}
     found = evaluate(tmp_path, lambda **row: [], rows=[another("e", expected_function_calls=[ACTION, other, broken])])

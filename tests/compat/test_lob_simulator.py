@@ -12,7 +12,7 @@ from callmark.compat.lob import ChatSimulator, EvaluationService, FunctionCallRe
 from callmark.errors import BadInput
 from tests.rows import write_rows
 from tests.simulation.mcp_servers import ends_soon, raw_server
-from tests.simulation.notes_case import held, scenario, write_folder
+from tests.simulation.notes_case import executed, scenario, write_folder
 
 SERVER = """
 TOOLS = [{"name": "add_note", "inputSchema": {"type": "object", "properties": {"title": {"type": "string"}}}}]
@@ -44,10 +44,10 @@ def evaluate(target: Any, evaluators: Any = None) -> Any:
     return EvaluationService().evaluate("scenarios.jsonl", "output", target, evaluators or [FunctionCallReliabilityEvaluator()])
 
 
-def test_a_simulated_user_talks_to_the_chatbot_and_both_files_are_written() -> None:
+def test_simulated_user_talks_to_the_chatbot() -> None:
     found = evaluate(simulator())
     assert (found.scored, found.errors, list(found.metrics.values())) == (4, 0, [1.0])
-    assert held() == ["n0", "n1", "n2", "n3"]
+    assert executed() == ["n0", "n1", "n2", "n3"]
     assert json.loads(Path("output/evaluation_metrics.json").read_text()) == [found.metrics]
     rows = json.loads(Path("output/evaluation_results.json").read_text())[0]["rows"]
     assert [row["inputs.id"] for row in rows] == ["s0", "s1", "s2", "s3"]
@@ -62,7 +62,7 @@ def test_a_simulated_user_talks_to_the_chatbot_and_both_files_are_written() -> N
     ]
 
 
-def test_what_is_not_the_chatbots_doing_is_the_error_of_its_row_and_the_servers_are_gone_in_the_end(here: Path) -> None:
+def test_server_failure_is_the_error_of_its_row_and_servers_are_closed(here: Path) -> None:
     found = evaluate(simulator(tools=f"mcp:{raw_server(here, SERVER)}"))
     assert (found.scored, found.errors, list(found.metrics.values())) == (3, 1, [1.0])
     errors = [row["outputs.error_message"] for row in found.rows]
@@ -73,7 +73,7 @@ def test_what_is_not_the_chatbots_doing_is_the_error_of_its_row_and_the_servers_
     assert all(map(ends_soon, pids))
 
 
-def test_the_servers_are_gone_too_when_an_evaluator_fails(here: Path) -> None:
+def test_servers_are_closed_when_an_evaluator_fails(here: Path) -> None:
     def failing(**columns: Any) -> float:
         raise ValueError("no")
 
@@ -82,20 +82,20 @@ def test_the_servers_are_gone_too_when_an_evaluator_fails(here: Path) -> None:
     assert all(map(ends_soon, map(int, Path("pids").read_text().split())))
 
 
-def test_a_scenario_that_the_user_cannot_play_is_the_error_of_its_row(here: Path) -> None:
+def test_unplayable_scenario_is_the_error_of_its_row(here: Path) -> None:
     write_rows(here / "scenarios.jsonl", scenario(0), scenario(1, data={}))
     found = evaluate(simulator())
     assert [row["outputs.error_message"] for row in found.rows] == [None, "s1 has no script"]
 
 
-def test_it_works_where_an_event_loop_is_running() -> None:
+def test_simulator_works_inside_a_running_event_loop() -> None:
     async def notebook() -> Any:
         return evaluate(simulator())
 
     assert asyncio.run(notebook()).scored == 4
 
 
-def test_rows_that_are_asked_for_at_once_are_held_at_once_and_closing_twice_does_no_harm(here: Path) -> None:
+def test_concurrent_rows_and_closing_twice(here: Path) -> None:
     target = simulator(tools=f"mcp:{raw_server(here, SERVER.replace('os._exit(9)', 'pass'))}")
 
     async def work() -> list[dict[str, Any]]:
@@ -118,6 +118,6 @@ def test_rows_that_are_asked_for_at_once_are_held_at_once_and_closing_twice_does
         ({"agent": "chatbot:http://127.0.0.1:9/x"}, "it takes no --tools"),
     ],
 )
-def test_what_cannot_work_is_said_when_it_is_made(given: dict[str, Any], sentence: str) -> None:
+def test_unusable_simulator_is_refused_when_constructed(given: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadInput, match=sentence.replace("?", r"\?")):
         simulator(**given)

@@ -163,7 +163,7 @@ def test_hostile_text_is_compared_like_any_other() -> None:
     assert similarity(row, row) == 1
 
 
-@pytest.mark.parametrize("differing", [1, 4, 6, 8], ids=["near copies", "just near copies", "just none", "none"])
+@pytest.mark.parametrize("differing", [1, 4, 6, 8], ids=["near-duplicates", "just near-duplicates", "just none", "none"])
 def test_thousands_of_rows_from_one_template_take_no_time_squared_and_hide_no_copy(differing: int) -> None:
     """In a row of 100 words that all share, so many are its own. A copy of any of them, one word changed, is found."""
     rng = random.Random(1)

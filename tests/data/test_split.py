@@ -1,4 +1,4 @@
-"""A split: a partition, by conversation, near copies on one side, each set of tools in its share."""
+"""A split: a partition, by conversation, near-duplicates on one side, each set of tools in its share."""
 
 import random
 from itertools import combinations

@@ -231,7 +231,7 @@ def test_parts_become_blocks(tmp_path: Path, content: list[Any], blocks: Any) ->
         ({"role": "user", "content": [{"type": "text", "text": 3}]}, r"messages\[0\].content\[0\] has no text"),
         ({"role": "user", "content": ["a", 1]}, r"messages\[0\].content\[1\] is neither a text nor an object"),
         (user("x") | {"tool_use_id": "t"}, r"messages\[0\] has a key 'tool_use_id' of its own"),
-        (result("x", id_made_up=True), r"messages\[0\] has a key 'id_made_up' of its own"),
+        (result("x", generated_id=True), r"messages\[0\] has a key 'generated_id' of its own"),
     ],
 )
 def test_what_could_not_be_read_back_is_not_written(tmp_path: Path, message: dict[str, Any], sentence: str) -> None:

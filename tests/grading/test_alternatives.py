@@ -23,7 +23,7 @@ from tests.rows import call, made, user, write_rows
         ([made("f")], [[made("g")]], [made("h")], 0.0, 0),
     ],
 )
-def test_the_best_alternative_counts(
+def test_best_alternative_counts(
     expected: list[Call], alternatives: list[list[Call]], actual: list[Call], score: float, which: int
 ) -> None:
     graded = callmark.grade(expected, actual, alternatives=alternatives)
@@ -31,7 +31,7 @@ def test_the_best_alternative_counts(
     assert bool(graded.faults) is (score < 1)
 
 
-def test_every_suite_goes_by_the_alternative_that_counts() -> None:
+def test_every_evaluator_uses_the_alternative_that_counts() -> None:
     graded = callmark.grade([made("f")], [made("g", a=1)], alternatives=[[made("g", a=1)]])
     assert set(graded.metrics.values()) == {1.0}
     assert "by alternative 1" in repr(graded)
@@ -41,7 +41,7 @@ def record(**expected: Any) -> dict[str, Any]:
     return {"id": "c", "messages": [user("hi")], "expected_output": {"role": "assistant", **expected}}
 
 
-def test_alternatives_are_read_and_written_again(tmp_path: Path) -> None:
+def test_alternatives_survive_reading_and_writing(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "e.jsonl", record(tool_calls=[call("f")], alternatives=[[call("g", {"a": {"$any": True}})], []]))
     (case,) = callmark.load(path)
     assert isinstance(case, Case)
@@ -60,12 +60,12 @@ def test_alternatives_are_read_and_written_again(tmp_path: Path) -> None:
         ([[call("g", {"a": {"$regex": "("}})]], "g: a: .regex does not compile"),
     ],
 )
-def test_alternatives_that_cannot_be_used_are_refused(tmp_path: Path, alternatives: Any, sentence: str) -> None:
+def test_unusable_alternatives_are_refused(tmp_path: Path, alternatives: Any, sentence: str) -> None:
     path = write_rows(tmp_path / "e.jsonl", record(tool_calls=[], alternatives=alternatives))
     with pytest.raises(callmark.BadInput, match=sentence):
         list(callmark.load(path))
 
 
-def test_the_grader_of_document_001_knows_them_too() -> None:
+def test_foundry_grader_uses_alternatives() -> None:
     item = record(tool_calls=[call("f")], alternatives=[[call("g")]])
     assert foundry.grade({"output_tools": [call("g")]}, item) == 1.0

@@ -30,11 +30,11 @@ F, ASIDE = made("f"), made("CommonPlugin-start_over")
         ([], [ASIDE], 1),
     ],
 )
-def test_calls_needed_to_calls_used(needed: list[Any], used: list[Any], calls: float) -> None:
+def test_share_of_needed_calls(needed: list[Any], used: list[Any], calls: float) -> None:
     assert values(EffortEvaluator(), Attempt(needed, used)) == {"calls": calls}
 
 
-def test_the_ignore_list_is_the_users() -> None:
+def test_ignore_list_is_an_option() -> None:
     assert values(EffortEvaluator(("g",)), Attempt([F], [F, made("G"), ASIDE]))["calls"] == 0.5
 
 
@@ -63,14 +63,14 @@ def tried(turns: Any, *roles: str) -> Attempt:
         (2, [], None),
     ],
 )
-def test_turns_needed_to_turns_used(turns: Any, roles: list[str], share: float | None) -> None:
+def test_share_of_needed_turns(turns: Any, roles: list[str], share: float | None) -> None:
     assert values(EffortEvaluator(), tried(turns, *roles)).get("turns") == share
 
 
 @pytest.mark.parametrize("reward, numbers", [(1.0, {"reward": 1.0}), (0.0, {"reward": 0.0}), (None, {})])
-def test_a_reward_is_passed_on_as_it_was_recorded(reward: float | None, numbers: dict[str, float]) -> None:
+def test_reward_is_passed_on_unchanged(reward: float | None, numbers: dict[str, float]) -> None:
     assert values(RecordedEvaluator(), Attempt((), (), prediction=Prediction("a", reward=reward))) == numbers
 
 
-def test_an_attempt_that_is_no_conversation_has_no_reward() -> None:
+def test_attempt_without_a_conversation_has_no_reward() -> None:
     assert values(RecordedEvaluator(), Attempt((), ())) == {}

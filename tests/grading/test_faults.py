@@ -72,7 +72,7 @@ def test_faults(expected: list[Call], actual: list[Call], found: Told) -> None:
     assert told(expected, actual) == found
 
 
-def test_a_malformed_call_uses_up_the_expected_call_of_its_name() -> None:
+def test_malformed_call_uses_up_the_expected_call_of_its_name() -> None:
     faults = grade([made("g"), made("f", id="1")], [BROKEN], tools=TOOLS).faults
     assert [(fault.kind, fault.expected_index) for fault in faults] == [("malformed_call", 1), ("missing_call", 0)]
 
@@ -88,12 +88,12 @@ TALK = [
     "value, origin, message",
     [("#W2", "elsewhere", 0), ("#W3", "elsewhere", 2), ("#W9", "hallucinated", None), ("#W7", "hallucinated", None)],
 )
-def test_a_wrong_value_says_where_it_came_from(value: str, origin: str, message: int | None) -> None:
+def test_wrong_value_has_its_origin(value: str, origin: str, message: int | None) -> None:
     (fault,) = grade([made("f", id="#W1")], [made("f", id=value)], tools=TOOLS, messages=TALK).faults
     assert (fault.expected, fault.actual, fault.origin, fault.origin_message) == ("#W1", value, origin, message)
 
 
-def test_what_needs_no_source_has_no_origin() -> None:
+def test_value_that_needs_no_source_has_no_origin() -> None:
     (listed,) = grade([made("f", id="#W1", color="red")], [made("f", id="#W1", color="blue")], tools=TOOLS, messages=TALK).faults
     (derived,) = grade([made("calculate", e="1")], [made("calculate", e="2")], messages=TALK).faults
     (unknown,) = grade([made("f", id="#W1")], [made("f", id="#W7")], tools=TOOLS).faults
@@ -105,7 +105,7 @@ def test_messages_may_be_plain_dictionaries() -> None:
     assert fault.origin == "elsewhere"
 
 
-def test_notes_touch_no_score() -> None:
+def test_notes_change_no_score() -> None:
     graded = grade([made("f", id="1"), made("g")], [made("g"), made("f", id="1")], tools=TOOLS, messages=TALK)
     assert set(graded.metrics.values()) == {1.0}
     assert graded.faults == []

@@ -46,7 +46,7 @@ calls = st.builds(Call, st.sampled_from(["f", "g", "calculate", "h"]), arguments
         max_size=6,
     )
 )
-def test_what_is_told_at_a_glance_is_what_the_longer_way_says(rows: list[tuple[list[Call], list[Call], bool, tuple[Tool, ...]]]) -> None:
+def test_fast_path_gives_the_same_record_as_the_slow_path(rows: list[tuple[list[Call], list[Call], bool, tuple[Tool, ...]]]) -> None:
     grader = Grader(GradingSettings())
     evaluators = build_evaluators(GradingSettings())
     grader.record(Case("primer", MESSAGES, TOOLS, expected=(made("g"),)), [Prediction("primer", calls=(made("g"),))])
@@ -66,7 +66,7 @@ def test_what_is_told_at_a_glance_is_what_the_longer_way_says(rows: list[tuple[l
     "arguments",
     [{"id": 10**30}, {"id": -(10**30)}, {"id": 1e300}, {"id": "é\u2028"}, {"id": None}, {"id": {"deep": [[1]]}}],
 )
-def test_a_grade_is_read_back_as_it_was_written(arguments: dict[str, Any]) -> None:
+def test_grade_is_read_back_as_it_was_written(arguments: dict[str, Any]) -> None:
     case = Case("c", expected=(Call("f", {"id": 1}),), source=Source("talk", 3), scenario_type="s", group="g")
     (record,) = Grader(GradingSettings()).record(case, [Prediction("c", trial=2, calls=(Call("f", arguments),))])
     again = read_grade(write_grade(record))
@@ -75,7 +75,7 @@ def test_a_grade_is_read_back_as_it_was_written(arguments: dict[str, Any]) -> No
     assert again.metrics == record.metrics
 
 
-def test_a_case_without_a_prediction_and_one_with_an_error_have_no_numbers() -> None:
+def test_missing_predictions_and_errors_have_no_metrics() -> None:
     grader = Grader(GradingSettings())
     case = Case("c", expected=(made("f"),))
     assert grader.record(case, []) == [GradeRecord("c", error="no prediction", expected=("f",))]
@@ -88,7 +88,7 @@ def test_each_trial_has_its_grade() -> None:
     assert [(record.trial, record.metrics["call.score"]) for record in records] == [(0, 1.0), (1, 0.0)]
 
 
-def test_where_a_value_came_from_is_told_by_the_message_of_its_own_talk() -> None:
+def test_origin_message_is_of_the_cases_own_conversation() -> None:
     """Two cases whose talk has the same messages at other places."""
     tool, call = Message("tool", "order #W1 and #W2"), made("f", id="#W2")
     grader = Grader(GradingSettings())
@@ -102,14 +102,14 @@ def test_where_a_value_came_from_is_told_by_the_message_of_its_own_talk() -> Non
     "schema",
     [{"type": "object", "properties": {}, "required": [["a"]]}, {"type": "object", "properties": {"a": [1]}, "required": "a"}],
 )
-def test_a_schema_that_is_none_stops_nothing(schema: dict[str, Any]) -> None:
+def test_broken_schema_does_not_stop_grading(schema: dict[str, Any]) -> None:
     case = Case("c", MESSAGES, (Tool("f", "", schema),), expected=(made("f", a="a"),))
     for _ in range(2):
         (record,) = Grader(GradingSettings()).record(case, [Prediction("c", calls=(made("f", a="a"),))])
         assert record.metrics["call.score"] == 1.0
 
 
-def test_a_value_after_a_mark_that_folds_to_a_letter_does_not_stand_there() -> None:
+def test_value_after_a_combining_mark_is_hallucinated() -> None:
     talk = (Message("user", "\u0345abc"),)
     grader = Grader(GradingSettings())
     for _ in range(2):

@@ -45,7 +45,7 @@ ANY_JSON = st.recursive(
 
 @pytest.mark.laws
 @given(st.lists(calls, max_size=4))
-def test_gold_against_itself_is_perfect(gold: list[Call]) -> None:
+def test_ground_truth_against_itself_is_perfect(gold: list[Call]) -> None:
     graded = grade(gold, gold)
     assert set(graded.metrics.values()) == {1.0}
     assert graded.faults == []
@@ -53,9 +53,7 @@ def test_gold_against_itself_is_perfect(gold: list[Call]) -> None:
 
 @pytest.mark.laws
 @given(lists, lists)
-def test_every_metric_is_between_0_and_1_and_there_is_a_fault_exactly_when_the_score_is_below_1(
-    expected: list[Call], actual: list[Call]
-) -> None:
+def test_metrics_are_between_0_and_1_and_faults_exist_exactly_below_score_1(expected: list[Call], actual: list[Call]) -> None:
     graded = grade(expected, actual)
     assert all(0 <= value <= 1 for value in graded.metrics.values())
     assert bool(graded.faults) == (graded.metrics["call.score"] < 1)
@@ -64,7 +62,7 @@ def test_every_metric_is_between_0_and_1_and_there_is_a_fault_exactly_when_the_s
 
 @pytest.mark.laws
 @given(lists, lists, st.randoms(use_true_random=False))
-def test_the_order_of_either_list_changes_no_number(expected: list[Call], actual: list[Call], random: Any) -> None:
+def test_order_of_calls_changes_no_metric(expected: list[Call], actual: list[Call], random: Any) -> None:
     shuffled, turned = list(expected), list(actual)
     random.shuffle(shuffled)
     random.shuffle(turned)
@@ -74,7 +72,7 @@ def test_the_order_of_either_list_changes_no_number(expected: list[Call], actual
 
 @pytest.mark.laws
 @given(lists, lists)
-def test_a_call_that_nothing_expects_never_raises_a_number(expected: list[Call], actual: list[Call]) -> None:
+def test_unexpected_call_never_raises_a_metric(expected: list[Call], actual: list[Call]) -> None:
     more = [*actual, Call("nobody_expects_this", {"a": 1})]
     for evaluator in (CallEvaluator(), ProcessEvaluator()):
         before, after = values_of(evaluator, Attempt(expected, actual)), values_of(evaluator, Attempt(expected, more))
@@ -112,7 +110,7 @@ def test_hostile_predictions_are_graded(made: Any) -> None:
     assert isinstance(graded.notes, list)
 
 
-def test_ten_thousand_calls_in_one_answer_are_graded() -> None:
+def test_ten_thousand_calls_in_one_prediction_are_graded() -> None:
     graded = grade([{"name": "f", "arguments": {"a": 1}}], [{"name": "f", "arguments": {"a": n}} for n in range(10_000)])
     assert graded.metrics["call.score"] == pytest.approx(2 / 10_001, abs=1e-6)
     assert len(graded.faults) == 9_999

@@ -109,7 +109,7 @@ YES, WISH = "user: Yes, please.", "user: I want another title"
         ({"at_most": {"times": 1, "calls": ["search", "list"]}}, ["search", "list"], [1]),
     ],
 )
-def test_where_a_rule_is_broken(asks: dict[str, Any], steps: list[str], places: list[int]) -> None:
+def test_calls_that_violate_a_rule(asks: dict[str, Any], steps: list[str], places: list[int]) -> None:
     found, tried = evaluator(rule(**asks)), attempt(talk(*steps))
     notes = found.evaluate(tried).notes
     assert [note.message for note in notes] == places
@@ -118,7 +118,7 @@ def test_where_a_rule_is_broken(asks: dict[str, Any], steps: list[str], places: 
     assert values(found, tried) == {"kept": kept, "rules": kept}
 
 
-def test_rules_is_the_share_that_is_kept() -> None:
+def test_rules_metric_is_the_share_of_kept_rules() -> None:
     found = evaluator(rule(never="a"), {**rule(never="b"), "id": "b"}, {**rule(never="c"), "id": "c"}, {**rule(never="d"), "id": "d"})
     assert values(found, attempt(talk("a", "a", "b"))) == {"kept": 0, "rules": 0.5}
 
@@ -137,37 +137,35 @@ def test_rules_is_the_share_that_is_kept() -> None:
         ({"at_most": {"times": 1, "calls": "*"}}, ["a", "b"], "b was call number 2, at most 1 were allowed"),
     ],
 )
-def test_a_note_has_the_rule_its_sentence_and_what_happened(asks: dict[str, Any], steps: list[str], how: str) -> None:
+def test_note_has_the_rule_and_what_happened(asks: dict[str, Any], steps: list[str], how: str) -> None:
     (note,) = evaluator(rule(**asks)).evaluate(attempt(talk(*steps))).notes
     assert note.sentence == f"careful: Be careful: {how}"
 
 
-def test_a_note_has_the_place_in_the_transcript_and_in_the_calls() -> None:
+def test_note_has_the_message_and_the_call() -> None:
     transcript = talk(WISH, "get", "= {}", WISH, "list, update")
     (note,) = evaluator(rule(never="update")).evaluate(attempt(transcript)).notes
     assert (note.message, note.actual_index) == (4, 2)
-    (note,) = (
-        evaluator(rule(never="update")).evaluate(attempt(transcript, (made("get"),))).notes
-    )  # calls that are not those of the transcript
+    (note,) = evaluator(rule(never="update")).evaluate(attempt(transcript, (made("get"),))).notes  # other calls than in the transcript
     assert (note.message, note.actual_index) == (4, None)
 
 
-def test_a_malformed_call_fits_no_rule() -> None:
+def test_malformed_call_matches_no_rule() -> None:
     broken = Call("update", {}, None, "cut off", "{")
     assert values(evaluator(rule(never="*")), attempt((Message("assistant", "", (broken,)),)))["kept"] == 1
 
 
-def test_a_flood_is_noted_in_part() -> None:
+def test_number_of_notes_is_limited() -> None:
     assert len(evaluator(rule(never="a")).evaluate(attempt(talk(*["a"] * 300))).notes) == 20
 
 
-def test_long_sequences_over_many_calls_are_looked_for_in_no_time() -> None:
+def test_long_patterns_over_many_calls_are_fast() -> None:
     tried = attempt(talk("c", *["a"] * 3000))
     assert values(evaluator(rule(never="a >> a >> a >> c")), tried)["kept"] == 1
 
 
 class TestWithoutATranscript:
-    def test_only_rules_that_calls_alone_can_break_are_looked_at(self) -> None:
+    def test_only_rules_on_calls_alone_are_checked(self) -> None:
         found = evaluator(rule(never="update"), {**rule(confirmed="update"), "id": "asked"})
         tried = Attempt((), (made("get"), made("update")), prediction=Prediction("a"))
         assert values(found, tried) == {"kept": 0, "rules": 0}
@@ -175,13 +173,13 @@ class TestWithoutATranscript:
         assert (note.message, note.actual_index) == (None, 1)
 
     @pytest.mark.parametrize("asks", [{"confirmed": "*"}, {"once_per_confirmation": "*"}, {"never": "a > f(id=$result)"}])
-    def test_where_no_rule_is_left_there_are_no_numbers(self, asks: dict[str, Any]) -> None:
+    def test_without_a_checkable_rule_nothing_is_applicable(self, asks: dict[str, Any]) -> None:
         found = evaluator(rule(**asks))
         for tried in (Attempt((), (made("a"),)), Attempt((), (made("a"),), prediction=Prediction("a"))):
             assert values(found, tried) == {}
             assert found.evaluate(tried).notes == ()
 
-    def test_no_rules_no_numbers(self) -> None:
+    def test_without_rules_nothing_is_applicable(self) -> None:
         assert values(PolicyEvaluator(), attempt(talk("a"))) == {}
 
 
@@ -201,7 +199,7 @@ rules:
 """
 
 
-def test_rules_as_a_file_has_them() -> None:
+def test_rules_are_read_from_yaml() -> None:
     first, second, third, fourth = read_rules(yaml.safe_load(WRITTEN))
     assert (first.id, first.kind, [one.text for one in first.first], [one.text for one in first.calls]) == (
         "look-first",
@@ -252,7 +250,7 @@ def test_rules_as_a_file_has_them() -> None:
         ("rules: [{id: a, says: x, confirmed: f, words: [ja, '!!']}]", "rule 'a': words has '!!', in which there is no word"),
     ],
 )
-def test_what_is_no_policy_is_refused_with_the_rule_and_the_reason(written: str, reason: str) -> None:
+def test_unusable_policy_is_refused_with_rule_and_reason(written: str, reason: str) -> None:
     with pytest.raises(BadInput) as error:
         read_rules(yaml.safe_load(written))
     assert str(error.value).startswith(reason)
@@ -272,7 +270,7 @@ ANY_YAML = st.recursive(
 
 @pytest.mark.laws
 @given(ANY_YAML)
-def test_nothing_but_a_sentence_comes_of_what_is_no_policy(value: Any) -> None:
+def test_any_value_is_a_policy_or_refused(value: Any) -> None:
     for given_value in (value, {"rules": value}, {"rules": [value]}):
         with suppress(BadInput):
             assert read_rules(given_value)
@@ -302,7 +300,7 @@ any_messages = st.lists(
 
 @pytest.mark.laws
 @given(any_messages)
-def test_no_transcript_raises_and_there_is_a_note_exactly_where_a_rule_is_broken(messages: list[Message]) -> None:
+def test_any_transcript_has_a_note_exactly_for_violated_rules(messages: list[Message]) -> None:
     tried = attempt(tuple(messages))
     numbers = values(RULES, tried)
     assert all(0 <= value <= 1 for value in numbers.values())

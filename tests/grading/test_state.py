@@ -88,7 +88,7 @@ EXPECTED: Tables = {
 }
 
 
-def test_a_new_row_that_names_another_has_to_name_the_partner_of_the_right_one() -> None:
+def test_reference_to_a_new_row_must_name_its_partner() -> None:
     swapped: Tables = {
         "tickets": {"T-1": {"id": "T-1", **MAIL}, "T-2": {"id": "T-2", **TICKET}},
         "items": {"I-1": {"for": "T-2", "do": "call"}},
@@ -99,7 +99,7 @@ def test_a_new_row_that_names_another_has_to_name_the_partner_of_the_right_one()
     assert noted(ended(wrong, EXPECTED, new=NEW)) == ['items I-1, for: it is "T-1", that is another new row than was expected']
 
 
-def test_a_wrong_new_row_does_not_make_the_rows_that_name_it_wrong() -> None:
+def test_wrong_new_row_leaves_rows_that_reference_it_correct() -> None:
     reached: Tables = {**EXPECTED, "tickets": {"T-1": {"id": "T-1", **TICKET, "priority": "Low"}, "T-2": {"id": "T-2", **MAIL}}}
     assert measured(ended(reached, EXPECTED, new=NEW))["precision"] == 2 / 3
     assert noted(ended(reached, EXPECTED, new=NEW)) == ['tickets T-1, priority: it is "Low", "High" was expected']
@@ -119,20 +119,20 @@ def test_a_wrong_new_row_does_not_make_the_rows_that_name_it_wrong() -> None:
         (5, 9, False),
     ],
 )
-def test_where_a_new_row_may_be_named(value: Any, expected: Any, right: bool) -> None:
+def test_places_where_a_new_row_is_referenced(value: Any, expected: Any, right: bool) -> None:
     reached: Tables = {"t": {"T-5": {"a": 1}}, "log": {"last": {"about": value}}}
     wanted: Tables = {"t": {"T-9": {"a": 1}}, "log": {"last": {"about": expected}}}
     assert measured(ended(reached, wanted, new=("t/T-5",), new_expected=("t/T-9",)))["reached"] == right
 
 
 @pytest.mark.parametrize("column, right", [("ticket_id", True), ("ticketId", True), ("id", True), ("priority", False), ("paid", False)])
-def test_a_mere_number_names_a_row_in_a_column_of_ids_only(column: str, right: bool) -> None:
+def test_bare_number_references_a_row_only_in_an_id_column(column: str, right: bool) -> None:
     reached: Tables = {"tickets": {"5": {"a": 1}}, "log": {"last": {column: 5}}}
     wanted: Tables = {"tickets": {"9": {"a": 1}}, "log": {"last": {column: 9}}}
     assert measured(ended(reached, wanted, new=("tickets/5",), new_expected=("tickets/9",)))["reached"] == right
 
 
-def test_the_same_key_in_two_tables_is_told_apart_by_the_column() -> None:
+def test_same_key_in_two_tables_is_resolved_by_the_column() -> None:
     new = ("items/1", "items/2", "tickets/1", "tickets/2")
     expected: Tables = {
         "tickets": {"1": TICKET, "2": MAIL},
@@ -163,30 +163,30 @@ def test_the_same_key_in_two_tables_is_told_apart_by_the_column() -> None:
         ({"t": {"T-1": {"a": "x" * 500}}}, {"t": {"T-1": {"a": 2}}}, (), f't T-1, a: it is "{"x" * 119}…, 2 was expected'),
     ],
 )
-def test_each_difference_has_a_sentence(reached: Tables, expected: Tables, new: tuple[str, ...], sentence: str) -> None:
+def test_each_difference_is_a_note(reached: Tables, expected: Tables, new: tuple[str, ...], sentence: str) -> None:
     assert noted(ended(reached, expected, new=new)) == [sentence]
 
 
-def test_a_note_says_which_column() -> None:
+def test_note_names_the_column() -> None:
     (note,) = StateEvaluator().evaluate(attempt(ended({"t": {"1": {"a": 1}}}, {"t": {"1": {"a": 2}}}))).notes
     assert note.argument == "t.a"
 
 
-def test_no_states_no_numbers() -> None:
+def test_without_states_nothing_is_applicable() -> None:
     assert measured(None) == {}
     assert values(StateEvaluator(), Attempt((), ())) == {}
     assert StateEvaluator().evaluate(Attempt((), ())).notes == ()
     assert measured(EndStates({"t": {"1": TICKET}}, unknown="the expected calls could not be carried out")) == {}
 
 
-def test_rows_that_nest_too_deep_give_no_numbers() -> None:
+def test_deeply_nested_rows_are_not_applicable() -> None:
     deep: Any = 1
     for _ in range(900):
         deep = [deep]
     assert measured(ended({"t": {"1": {"a": deep}}}, {})) == {}
 
 
-def test_a_flood_of_new_rows_is_compared_in_no_time() -> None:
+def test_many_new_rows_are_compared_fast() -> None:
     rows: Tables = {"t": {f"T-{index}": {"n": index, "me": f"T-{index}"} for index in range(3000)}}
     assert measured(ended(rows, rows, new=tuple(f"t/T-{index}" for index in range(3000))))["reached"] == 1
 
@@ -208,7 +208,7 @@ def turned(changes: Tables) -> Tables:
 
 @pytest.mark.laws
 @given(tables, new_rows)
-def test_a_state_against_itself_is_reached(changes: Tables, new: tuple[str, ...]) -> None:
+def test_state_against_itself_is_reached(changes: Tables, new: tuple[str, ...]) -> None:
     states = ended(changes, changes, new=new)
     assert set(measured(states).values()) == {1.0}
     assert noted(states) == []
@@ -216,7 +216,7 @@ def test_a_state_against_itself_is_reached(changes: Tables, new: tuple[str, ...]
 
 @pytest.mark.laws
 @given(tables, tables, new_rows, new_rows)
-def test_the_order_of_rows_changes_nothing(reached: Tables, expected: Tables, new: tuple[str, ...], new_expected: tuple[str, ...]) -> None:
+def test_order_of_rows_changes_nothing(reached: Tables, expected: Tables, new: tuple[str, ...], new_expected: tuple[str, ...]) -> None:
     states = ended(reached, expected, new=new, new_expected=new_expected)
     other = structs.replace(states, reached=turned(reached), new_reached=new[::-1])
     assert measured(states) == measured(other)
@@ -225,7 +225,7 @@ def test_the_order_of_rows_changes_nothing(reached: Tables, expected: Tables, ne
 
 @pytest.mark.laws
 @given(tables, tables, new_rows, new_rows)
-def test_there_is_a_note_exactly_where_the_state_is_not_reached(
+def test_notes_exist_exactly_where_the_state_is_not_reached(
     reached: Tables, expected: Tables, new: tuple[str, ...], new_expected: tuple[str, ...]
 ) -> None:
     states = ended(reached, expected, new=new, new_expected=new_expected)

@@ -20,7 +20,7 @@ def made(code: str) -> Message:
     return Message("assistant", "", (Call("create", {"title": "Mouse", "code": code}, "1"),))
 
 
-def test_a_wrong_value_that_stands_only_in_its_own_result_was_invented() -> None:
+def test_wrong_value_that_appears_only_in_its_own_result_is_hallucinated() -> None:
     grade = graded(
         Call("create", {"title": "Mouse", "code": "A17"}),
         Message("user", "A ticket for the Mouse, code A17"),
@@ -31,7 +31,7 @@ def test_a_wrong_value_that_stands_only_in_its_own_result_was_invented() -> None
     assert (fault.kind, fault.argument, fault.origin, fault.origin_message) == ("wrong_value", "code", "hallucinated", None)
 
 
-def test_a_wrong_value_that_was_said_before_was_taken_from_there() -> None:
+def test_wrong_value_from_an_earlier_message_has_its_origin() -> None:
     grade = graded(
         Call("create", {"title": "Mouse", "code": "A17"}),
         Message("user", "A ticket for the Mouse"),
@@ -42,12 +42,12 @@ def test_a_wrong_value_that_was_said_before_was_taken_from_there() -> None:
     assert (grade.faults[0].origin, grade.faults[0].origin_message) == ("elsewhere", 2)
 
 
-def test_a_right_value_that_nobody_said_is_noted() -> None:
+def test_correct_value_without_a_source_is_noted() -> None:
     grade = graded(Call("create", {"title": "Mouse", "code": "A17"}), Message("user", "A ticket for the Mouse"), made("A17"), made("A17"))
     assert [(note.kind, note.argument) for note in grade.notes] == [("hallucinated_value", "code")]
 
 
-def test_why_it_ended_and_how_often_the_user_spoke_is_in_the_grade() -> None:
+def test_grade_has_ending_and_user_turns() -> None:
     grade = graded(Call("create", {"title": "Mouse"}), Message("user", "Hello"), Message("assistant", "Yes?"), Message("user", "Bye"))
     assert (grade.ending, grade.turns) == ("goodbye", 2)
 

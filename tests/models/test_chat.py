@@ -126,7 +126,10 @@ def test_response_that_is_not_json_is_quoted() -> None:
         (
             "arguments that are not JSON",
             Prediction(
-                "c1", 0, (Call("get_order", {}, "call_1", "arguments: the JSON text is cut off", '{"order_id": '),), finish_reason="tool_calls"
+                "c1",
+                0,
+                (Call("get_order", {}, "call_1", "arguments: the JSON text is cut off", '{"order_id": '),),
+                finish_reason="tool_calls",
             ),
         ),
         ("duplicate ids", Prediction("c1", 0, (CORRECT, CORRECT), finish_reason="tool_calls")),
@@ -325,7 +328,11 @@ MALFORMED = (Call("f", {}, "c1", "arguments: a lone surrogate", '{"a":"\\\\ud800
         (completion(assistant(text="hello"), "length"), {}, Prediction("", 0, (), "hello", finish_reason="length")),
         (completion(assistant(text=None)), {}, Prediction("", finish_reason="stop")),
         (completion({**assistant(CALL), "reasoning_content": "hm"}), {}, Prediction("", 0, CALLS, "", "hm", finish_reason="stop")),
-        (completion({"role": "assistant", "content": None, "refusal": "I won't"}), {}, Prediction("", 0, (), "I won't", finish_reason="stop")),
+        (
+            completion({"role": "assistant", "content": None, "refusal": "I won't"}),
+            {},
+            Prediction("", 0, (), "I won't", finish_reason="stop"),
+        ),
         (completion(None, "content_filter"), {}, Prediction("", finish_reason="content_filter")),
         (completion({}, "content_filter"), {}, Prediction("", finish_reason="content_filter")),
         (completion({"content": None}, "content_filter"), {}, Prediction("", finish_reason="content_filter")),
@@ -364,7 +371,11 @@ MALFORMED = (Call("f", {}, "c1", "arguments: a lone surrogate", '{"a":"\\\\ud800
             {},
             Prediction("", 0, CALLS, finish_reason="stop", usage=Usage(0.0, 9, 3)),
         ),
-        (completion(assistant(CALL), usage={"prompt_tokens": -1, "completion_tokens": "3"}), {}, Prediction("", 0, CALLS, finish_reason="stop")),
+        (
+            completion(assistant(CALL), usage={"prompt_tokens": -1, "completion_tokens": "3"}),
+            {},
+            Prediction("", 0, CALLS, finish_reason="stop"),
+        ),
         (completion(assistant(CALL), usage=None), {}, Prediction("", 0, CALLS, finish_reason="stop")),
         (completion(assistant(CALL), usage=[]), {}, Prediction("", 0, CALLS, finish_reason="stop")),
         (completion(assistant(CALL), finish_reason=7), {}, Prediction("", 0, CALLS)),  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What others recorded: twelve tasks of an airline, each tried four times, as recorded simulations by every evaluator (CALLMARK_REAL_DATA, or
+"""Recorded simulations of twelve airline tasks, four trials each, by every evaluator (CALLMARK_REAL_DATA, or
 ../shared/data beside the project).
 """
 
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(not AIRLINE.exists(), reason=f"no real data in {
 @pytest.fixture
 def told(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "callmark.toml").write_text(f"ignore = {json.dumps(READS)}\npolicy = 'rules.yaml'\n")
+    (tmp_path / "callmark.toml").write_text(f"[evaluators.process]\nignore = {json.dumps(READS)}\n[evaluators.policy]\nrules = 'rules.yaml'\n")
     (tmp_path / "rules.yaml").write_text(POLICY)
     return json.loads(cli("grade", AIRLINE, "--name", "air", "--json").out)
 
@@ -50,7 +50,7 @@ def test_twelve_scenarios_with_four_trials_by_every_suite(told: Any) -> None:
 def test_pass_to_the_k_by_the_recorded_reward(told: Any) -> None:
     rewards = Counter((row["task_id"]) for row in json.loads(AIRLINE.read_text(encoding="utf-8")) if row["reward"] == 1)
     assert rewards == {1: 1, 2: 1, 5: 1, 6: 1, 7: 1, 11: 1}  # six of twelve tasks passed, each in one of four trials
-    passes = told["summary"]["details"]["recorded"]["passes"]
+    passes = told["summary"]["details"]["recorded_trials"]["pass_rates"]
     # By hand: pass^1 = (6 × 1/4) / 12 = 1/8; none passed twice, so pass^2 = pass^3 = pass^4 = 0. pass@k = (6 × k/4) / 12 = k/8.
     assert [one["every"] for one in passes] == [1 / 8, 0, 0, 0]
     assert [one["any"] for one in passes] == [1 / 8, 2 / 8, 3 / 8, 4 / 8]
@@ -65,7 +65,7 @@ def test_what_was_carried_out_to_the_letter_was_rewarded_but_for_what_only_one_o
     assert grades["2", 1]["process.reliability"] > grades["2", 1]["recorded.reward"]
     # the flights have two keys that the tool ignores, and a first booking was refused and made again: the same end state.
     assert all(grades[at]["process.reliability"] < grades[at]["recorded.reward"] for at in (("5", 1), ("11", 0)))
-    assert told["summary"]["details"]["trials"]["passes"][0]["every"] == pytest.approx(5 / 48)
+    assert told["summary"]["details"]["trials"]["pass_rates"][0]["every"] == pytest.approx(5 / 48)
 
 
 def test_every_broken_rule_has_its_place(told: Any, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Charts in files: what they show is what was counted, and nothing in a name becomes part of a chart's description."""
+"""Charts in files: they show what was counted, and no name becomes part of a chart's specification."""
 
 import json
 import xml.etree.ElementTree as ElementTree
@@ -18,20 +18,20 @@ from tests.rows import assistant, call, result, row, user, write_rows
 ALL = ["turns", "calls", "turns-calls", "tools", "transitions", "roles", "combinations", "lengths"]
 
 
-def talk(*names: str, said: str = "hello") -> Conversation:
-    messages = [Message("user", said), *(Message("assistant", "", (Call(name),)) for name in names)]
+def conversation(*names: str, text: str = "hello") -> Conversation:
+    messages = [Message("user", text), *(Message("assistant", "", (Call(name),)) for name in names)]
     return Conversation("1", tuple(messages), tuple(map(Tool, names)))
 
 
 def values(chart: Any) -> list[dict[str, Any]]:
-    """The rows that a chart was drawn from, in order."""
-    told = chart.to_dict()
-    found = told.get("data", {}).get("values")
-    return found if found is not None else next(iter(told["datasets"].values()))
+    """Return the rows that a chart was drawn from, in order."""
+    spec = chart.to_dict()
+    found = spec.get("data", {}).get("values")
+    return found if found is not None else next(iter(spec["datasets"].values()))
 
 
-def test_every_chart_is_drawn_in_every_format(tmp_path: Path) -> None:
-    written = write_charts([("one", callmark.stats([talk("a", "b"), talk("a")]))], str(tmp_path / "new"))
+def test_every_chart_is_written_in_every_format(tmp_path: Path) -> None:
+    written = write_charts([("one", callmark.stats([conversation("a", "b"), conversation("a")]))], str(tmp_path / "new"))
     assert [path.name for path in written] == [f"{name}.{ending}" for name in ALL for ending in FORMATS]
     for path in written:
         match path.name.partition(".")[2]:
@@ -43,8 +43,8 @@ def test_every_chart_is_drawn_in_every_format(tmp_path: Path) -> None:
                 assert json.loads(path.read_text())["$schema"].startswith("https://vega.github.io/schema/vega-lite/")
 
 
-def test_what_is_drawn_is_what_was_counted() -> None:
-    drawn = charts([("one", callmark.stats([talk("a", "b"), talk("a"), talk("a"), talk(said="x" * 40)]))])
+def test_charts_show_the_counts() -> None:
+    drawn = charts([("one", callmark.stats([conversation("a", "b"), conversation("a"), conversation("a"), conversation(text="x" * 40)]))])
     assert [(one["label"], one["count"]) for one in values(drawn["calls"])] == [("0", 1), ("1", 2), ("2", 1)]
     assert [(one["label"], one["count"]) for one in values(drawn["turns"])] == [("1", 1), ("2", 2), ("3", 1)]
     assert [(one["label"], one["count"]) for one in values(drawn["tools"])] == [("a", 3), ("b", 1)]
@@ -55,15 +55,20 @@ def test_what_is_drawn_is_what_was_counted() -> None:
     assert [(one["label"], one["count"]) for one in values(drawn["roles"])] == [("assistant", 4), ("user", 4)]
 
 
-def test_files_of_different_sizes_are_compared_by_their_shares() -> None:
-    drawn = charts([("train", callmark.stats([talk("a"), talk("a"), talk("b"), talk("a", "a")])), ("valid", callmark.stats([talk("a")]))])
+def test_several_files_are_compared_by_shares() -> None:
+    drawn = charts(
+        [
+            ("train", callmark.stats([conversation("a"), conversation("a"), conversation("b"), conversation("a", "a")])),
+            ("valid", callmark.stats([conversation("a")])),
+        ]
+    )
     shares = {(one["file"], one["label"]): one["share"] for one in values(drawn["calls"])}
     assert shares == {("train", "1"): 0.75, ("train", "2"): 0.25, ("valid", "1"): 1.0, ("valid", "2"): 0.0}
     assert '"share"' in json.dumps(drawn["calls"].to_dict()["encoding"])
 
 
-def test_many_lengths_are_drawn_in_ranges_and_of_many_tools_the_first() -> None:
-    drawn = charts([("one", callmark.stats([talk(*(f"tool{number:03}" for number in range(count))) for count in range(100)]))])
+def test_many_lengths_become_ranges_and_many_tools_are_cut() -> None:
+    drawn = charts([("one", callmark.stats([conversation(*(f"tool{number:03}" for number in range(count))) for count in range(100)]))])
     labels = [one["label"] for one in values(drawn["calls"])]
     assert labels[:2] == ["0–3", "4–7"]
     assert sum(one["count"] for one in values(drawn["calls"])) == 100
@@ -71,13 +76,15 @@ def test_many_lengths_are_drawn_in_ranges_and_of_many_tools_the_first() -> None:
     assert "the first 30 of 99 names" in json.dumps(drawn["tools"].to_dict()["title"])
 
 
-def test_where_nothing_is_called_there_is_no_chart_of_calls() -> None:
-    assert list(charts([("one", callmark.stats([talk()]))])) == ["turns", "roles", "lengths"]
+def test_data_without_calls_has_no_charts_of_calls() -> None:
+    assert list(charts([("one", callmark.stats([conversation()]))])) == ["turns", "roles", "lengths"]
 
 
 @pytest.mark.parametrize("name", ["</text><script>x</script>", "datum.x", "a\x1b[31m\x00b", "\u202ename", "x" * 100_000, "a.b[0]'\"\\"])
-def test_a_hostile_name_is_text(name: str, tmp_path: Path) -> None:
-    written = write_charts([(name, callmark.stats([talk(name, "plain")])), ("other", callmark.stats([talk("plain")]))], str(tmp_path))
+def test_hostile_name_is_drawn_as_text(name: str, tmp_path: Path) -> None:
+    written = write_charts(
+        [(name, callmark.stats([conversation(name, "plain")])), ("other", callmark.stats([conversation("plain")]))], str(tmp_path)
+    )
     for path in written:
         if path.suffix == ".svg":
             tags = {element.tag.rpartition("}")[2] for element in ElementTree.parse(path).getroot().iter()}
@@ -85,28 +92,28 @@ def test_a_hostile_name_is_text(name: str, tmp_path: Path) -> None:
             assert path.stat().st_size < 300_000
 
 
-def test_files_are_called_by_their_names_as_far_as_these_tell_them_apart() -> None:
+def test_chart_names_are_file_names_unless_they_repeat() -> None:
     assert chart_names(["data/train.jsonl", "data/valid.jsonl.gz"]) == ["train", "valid"]
     assert chart_names(["a/train.jsonl", "b/train.jsonl"]) == ["a/train.jsonl", "b/train.jsonl"]
     assert chart_names(["-"]) == ["-"]
 
 
-def test_without_altair_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_altair_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(BadInput, match="charts need Altair and vl-convert") as refused:
-        charts([("one", callmark.stats([talk("a")]))])
+        charts([("one", callmark.stats([conversation("a")]))])
     assert refused.value.hint == "pip install 'callmark[charts]' brings both."
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(BadInput, match="file cannot be written: file is a file, a folder was expected"):
-        write_charts([("one", callmark.stats([talk("a")]))], str(tmp_path / "file"))
+        write_charts([("one", callmark.stats([conversation("a")]))], str(tmp_path / "file"))
     with pytest.raises(BadInput, match="the name of the folder for charts is empty"):
-        write_charts([("one", callmark.stats([talk("a")]))], "")
+        write_charts([("one", callmark.stats([conversation("a")]))], "")
 
 
-def test_a_chart_is_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_chart_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import altair
 
     def interrupted(chart: object, path: str, **_: object) -> None:
@@ -116,27 +123,30 @@ def test_a_chart_is_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(altair.TopLevelMixin, "save", interrupted)
     (tmp_path / "turns.svg").write_text("of before")
     with pytest.raises(KeyboardInterrupt):
-        write_charts([("one", callmark.stats([talk("a")]))], str(tmp_path))
+        write_charts([("one", callmark.stats([conversation("a")]))], str(tmp_path))
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("turns.svg", "of before")]
 
 
-def test_the_command_draws_them_and_says_where(cli: Cli, tmp_path: Path) -> None:
-    talked = row(user("hi"), assistant(call("a")), result("{}"), assistant(call("b")))
-    train, valid = write_rows(tmp_path / "train.jsonl", talked, talked), write_rows(tmp_path / "valid.jsonl", talked)
+def test_stats_writes_charts_and_says_where(cli: Cli, tmp_path: Path) -> None:
+    conversation_row = row(user("hi"), assistant(call("a")), result("{}"), assistant(call("b")))
+    train, valid = (
+        write_rows(tmp_path / "train.jsonl", conversation_row, conversation_row),
+        write_rows(tmp_path / "valid.jsonl", conversation_row),
+    )
     done = cli("stats", train, valid, "--charts", tmp_path / "charts")
     assert done.status == 0
     assert done.out.endswith(f"charts in {tmp_path}/charts: {', '.join(ALL)} (each as svg, png, vl.json)\n")
     assert {one["file"] for one in json.loads((tmp_path / "charts" / "tools.vl.json").read_text())["data"]["values"]} == {"train", "valid"}
 
 
-def test_the_command_says_what_to_install_before_it_reads(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stats_says_what_to_install_before_reading(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     done = cli("stats", "nowhere.jsonl", "--charts", "charts")
     assert (done.status, done.out) == (2, "")
     assert done.err == "callmark: charts need Altair and vl-convert.\npip install 'callmark[charts]' brings both.\n"
 
 
-def test_sets_of_tools_that_begin_alike_are_drawn_apart() -> None:
+def test_tool_sets_with_a_common_prefix_stay_separate() -> None:
     common = [f"a_long_name_of_a_tool_{number}" for number in range(6)]
-    drawn = charts([("one", callmark.stats([talk(*common, last) for last in ("x", "y", "z")]))])
+    drawn = charts([("one", callmark.stats([conversation(*common, last) for last in ("x", "y", "z")]))])
     assert len({one["label"] for one in values(drawn["combinations"])}) == 3

@@ -1,4 +1,4 @@
-"""A run in detail, as people see it in the terminal."""
+"""The details of a run in the terminal."""
 
 from io import StringIO
 
@@ -12,7 +12,7 @@ from tests.rows import made
 from tests.summaries import summarize
 
 
-def shown(grades: list[GradeRecord], headline: str = "call.score") -> str:
+def show(grades: list[GradeRecord], headline: str = "call.score") -> str:
     details = summarize(grades).details
     assert details is not None
     stream = StringIO()
@@ -20,23 +20,23 @@ def shown(grades: list[GradeRecord], headline: str = "call.score") -> str:
     return "\n".join(" ".join(line.split()) for line in stream.getvalue().splitlines())
 
 
-def graded(*attempts: tuple[list[Call], list[Call]], scenario_type: str = "", trials: int = 1) -> list[GradeRecord]:
-    """The grades of these attempts, each expected and made, so often."""
+def grade(*attempts: tuple[list[Call], list[Call]], scenario_type: str = "", trials: int = 1) -> list[GradeRecord]:
+    """Return the grades of these attempts, each a pair of expected and actual calls, in so many trials."""
     grader = Grader(GradingSettings())
     found = []
     for index, (expected, actual) in enumerate(attempts):
-        case = Case(f"c{index}", expected=tuple(expected), source=Source("talk", 2 * index), scenario_type=scenario_type)
+        case = Case(f"c{index}", expected=tuple(expected), source=Source("conversation", 2 * index), scenario_type=scenario_type)
         found += grader.record(case, [Prediction(case.id, trial, tuple(actual)) for trial in range(trials)])
     return found
 
 
-def test_of_no_grades_nothing_is_shown() -> None:
-    assert shown([]) == ""
+def test_no_grades_show_nothing() -> None:
+    assert show([]) == ""
 
 
 def test_every_table_has_its_numbers() -> None:
-    said = shown(
-        graded(
+    text = show(
+        grade(
             ([made("f", id="a")], [made("f", id="a")]),
             ([made("f", id="a")], [made("f", id="b")]),
             ([made("g")], [made("f")]),
@@ -57,7 +57,7 @@ def test_every_table_has_its_numbers() -> None:
         "a call was due in 5 cases, it called nothing in 1",
         "too many calls in 2 cases (2 calls)",
         "too few calls in 1 case (1 call)",
-        "functions expected made precision recall all arguments right",
+        "functions expected actual precision recall all arguments right",
         "g 3 2 .500 .333 1 of 1",
         "h 0 1 0 - 0 of 0",
         "arguments that were wrong missing extra unknown wrong type wrong value for example",
@@ -65,34 +65,43 @@ def test_every_table_has_its_numbers() -> None:
         "what this says",
         "process.args_precision, process.args_recall: significant issues with arguments: they are wrong or missing",
     ):
-        assert f"{line}\n" in f"{said}\n", f"{line!r} is not in\n{said}"
+        assert f"{line}\n" in f"{text}\n", f"{line!r} is not in\n{text}"
     for absent in ("by kind of scenario", "by length of the prompt", "over trials", "more (--json"):
-        assert absent not in said
+        assert absent not in text
 
 
-def test_what_there_is_none_of_is_not_told() -> None:
-    said = shown(graded(([made("f")], [made("f"), made("g")]), ([made("g")], [made("g")])))
-    assert "too many calls in 1 case (1 call)" in said
+def test_empty_tables_are_left_out() -> None:
+    text = show(grade(([made("f")], [made("f"), made("g")]), ([made("g")], [made("g")])))
+    assert "too many calls in 1 case (1 call)" in text
     for absent in ("too few", "was due", "which tool was called instead", "arguments that were wrong"):
-        assert absent not in said
+        assert absent not in text
 
 
-def test_trials_have_a_table_and_say_how_often_the_outcome_was_the_same() -> None:
-    said = shown(graded(([made("f")], [made("f")]), ([made("f")], [made("g")]), trials=2))
-    assert "over trials pass@k pass^k cases\nk = 1 .500 .500 2\nk = 2 .500 .500 2\n" in said
-    assert "the same outcome every time in 2 of 2 cases" in said
+def test_trials_show_pass_rates_and_consistency() -> None:
+    text = show(grade(([made("f")], [made("f")]), ([made("f")], [made("g")]), trials=2))
+    assert "over trials pass@k pass^k cases\nk = 1 .500 .500 2\nk = 2 .500 .500 2\n" in text
+    assert "the same outcome every time in 2 of 2 cases" in text
 
 
-def test_of_long_tables_the_first_rows_are_shown_and_the_rest_is_counted() -> None:
-    said = shown(graded(*(([made(f"f{index:02}", **{f"a{index}": 1})], [made(f"f{index:02}")]) for index in range(25))))
-    assert said.count("… and 5 more (--json has them all)") == 3  # by tool, functions, arguments
-    assert "f19" in said
-    assert "f20" not in said
+def test_long_tables_show_the_first_rows_and_count_the_rest() -> None:
+    text = show(grade(*(([made(f"f{index:02}", **{f"a{index}": 1})], [made(f"f{index:02}")]) for index in range(25))))
+    assert text.count("… and 5 more (--json has them all)") == 3  # by tool, functions, arguments
+    assert "f19" in text
+    assert "f20" not in text
 
 
-def test_names_and_values_cannot_steer_the_terminal() -> None:
+def test_names_and_values_cannot_control_the_terminal() -> None:
     evil = "[red]\x1b[2J\n" + "x" * 99
-    said = shown(graded(([made(evil, **{evil: evil})], [made(evil, **{evil: "y"})]), ([made(evil)], [made("f")])))
-    assert "\x1b" not in said
-    assert "[red]\\x1b[2J xxx" in said
-    assert "x" * 60 not in said
+    text = show(grade(([made(evil, **{evil: evil})], [made(evil, **{evil: "y"})]), ([made(evil)], [made("f")])))
+    assert "\x1b" not in text
+    assert "[red]\\x1b[2J xxx" in text
+    assert "x" * 60 not in text
+
+
+def test_reasons_of_evaluators_are_shown_by_metric() -> None:
+    explained = [
+        GradeRecord(f"c{number}", metrics={"mine.score": 0.5}, reasons={"mine.score": f"half\x1b of {number}"}) for number in range(7)
+    ]
+    text = show(explained, headline="mine.score")
+    assert "reasons for mine.score\nc0 (.500): half\\x1b of 0\n" in text
+    assert "… and 2 more (in grades.jsonl)" in text

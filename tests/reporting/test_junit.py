@@ -31,13 +31,13 @@ HOSTILE = [
 
 
 def cases(text: str) -> list[TestCase]:
-    """The tests, as junitparser reads them."""
+    """Return the tests, as junitparser reads them."""
     (suite,) = JUnitXml.fromstring(text.encode())
     assert isinstance(suite, TestSuite)
     return list(suite)
 
 
-def test_the_report_is_valid_and_says_every_condition() -> None:
+def test_report_is_valid_and_has_every_threshold() -> None:
     text = junit("tuned", VERDICTS)
     SCHEMA.validate(text)
     root = ElementTree.fromstring(text.encode())
@@ -59,13 +59,13 @@ def test_the_report_is_valid_and_says_every_condition() -> None:
 @pytest.mark.parametrize(
     "text", [junit("x", VERDICTS).replace('tests="3"', 'tests="three"'), "<testsuites/>", junit("x", VERDICTS[:1] * 2)]
 )
-def test_the_schema_refuses_what_is_no_report(text: str) -> None:
+def test_schema_refuses_an_invalid_report(text: str) -> None:
     assert not SCHEMA.is_valid(text)
 
 
 @pytest.mark.parametrize("hostile", HOSTILE, ids=ascii)
 @pytest.mark.parametrize("met", [True, False])
-def test_whatever_a_run_is_called_the_report_stays_one(hostile: str, met: bool) -> None:
+def test_hostile_names_keep_the_report_valid(hostile: str, met: bool) -> None:
     text = junit(hostile, [GateCheck("min", hostile, met, hostile)])
     SCHEMA.validate(text)
     root = ElementTree.fromstring(text.encode())
@@ -81,7 +81,7 @@ def test_what_xml_cannot_hold_is_written_out() -> None:
     assert case.name == r"min \u0000\u001b\ud800\uffff"
 
 
-def test_the_summary_is_a_heading_and_a_table() -> None:
+def test_markdown_is_a_heading_and_a_table() -> None:
     assert markdown("tuned", VERDICTS) == (
         "### ❌ callmark gate: tuned\n\n2 of 3 conditions met.\n\n| | condition | |\n|---|---|---|\n"
         "| ✗ | call.score | .784 \\< .8 |\n| ✓ | call.score | .784, was .742 |\n| ✓ | errors | 0, at most 0 |\n"
@@ -90,7 +90,7 @@ def test_the_summary_is_a_heading_and_a_table() -> None:
 
 
 @pytest.mark.parametrize("hostile", HOSTILE, ids=ascii)
-def test_whatever_a_run_is_called_the_summary_has_its_lines_and_columns(hostile: str) -> None:
+def test_hostile_names_keep_the_markdown_table(hostile: str) -> None:
     lines = markdown(hostile, [GateCheck("min", hostile, True, hostile)]).encode().decode().split("\n")
     assert len(lines) == 8
     assert lines[6].replace("\\\\", "").replace("\\|", "").count("|") == 4

@@ -1,4 +1,4 @@
-"""A run as two notebooks: both are executed, show what they are meant to and no error, and nothing that is in a run can do harm in them."""
+"""The two notebooks of a run: executed without an error, with the run's numbers, and safe from hostile data."""
 
 import base64
 import re
@@ -21,7 +21,7 @@ from callmark.runs.store import RunFolder
 from callmark.types import Call, Case, Fault, Message, Note, Prediction, Source, Tool, Usage
 from tests.graded_runs import make_run
 
-Book = dict[str, Any]  # the outputs of each cell of code, by its id; under "words" all that is said between them
+Book = dict[str, Any]  # the outputs of each code cell by its id; under "text" all text cells
 
 TOOLS = tuple(
     Tool(name, "", {"type": "object", "properties": {key: {"type": "string"} for key in ("city", "day")}, "required": ["city"]})
@@ -40,8 +40,8 @@ ANSWERS: dict[str, tuple[Call, ...]] = {
 }
 
 
-def graded(cases: Sequence[Case], evaluators: tuple[str, ...]) -> tuple[list[GradeRecord], Grader]:
-    """Two trials of each case, the second of them right; and one case that is an error."""
+def grade_cases(cases: Sequence[Case], evaluators: tuple[str, ...]) -> tuple[list[GradeRecord], Grader]:
+    """Grade two trials of each case, the second of them correct; and add a case that is an error."""
     grader = Grader(GradingSettings(evaluators=evaluators))
     tried = [
         [Prediction(case.id, trial, calls=calls, usage=Usage(0.5, 100, 10)) for trial, calls in enumerate((ANSWERS[case.id], RIGHT))]
@@ -53,12 +53,12 @@ def graded(cases: Sequence[Case], evaluators: tuple[str, ...]) -> tuple[list[Gra
 
 def decision_points(folder: Path) -> Path:
     cases = [
-        Case(name, (Message("user", "Oslo?"),), TOOLS, expected=RIGHT, source=Source(f"talk-{number % 3}", 2 + 9 * (number % 2)))
+        Case(name, (Message("user", "Oslo?"),), TOOLS, expected=RIGHT, source=Source(f"conversation-{number % 3}", 2 + 9 * (number % 2)))
         for number, name in enumerate(ANSWERS)
     ]
     evaluators = ("call", "schema", "process")
-    grades, grader = graded(cases, evaluators)
-    return make_run(folder, grades, metrics=grader.metrics, settings=GradingSettings(evaluators=evaluators))
+    grades, grader = grade_cases(cases, evaluators)
+    return make_run(folder, grades, metrics=tuple(grader.metrics), settings=GradingSettings(evaluators=evaluators))
 
 
 def scenarios(folder: Path) -> Path:
@@ -66,11 +66,11 @@ def scenarios(folder: Path) -> Path:
         Case(name, (), TOOLS, expected=RIGHT, instructions="Ask for the weather.", scenario_type=f"type-{number % 2}")
         for number, name in enumerate(ANSWERS)
     ]
-    grades, grader = graded(cases, ("process",))
-    return of_scenarios(make_run(folder, grades, metrics=grader.metrics, settings=GradingSettings(evaluators=("process",))))
+    grades, grader = grade_cases(cases, ("process",))
+    return mark_as_scenarios(make_run(folder, grades, metrics=tuple(grader.metrics), settings=GradingSettings(evaluators=("process",))))
 
 
-def of_scenarios(folder: Path) -> Path:
+def mark_as_scenarios(folder: Path) -> Path:
     info = RunFolder(folder).read()
     info.dataset.kind = "scenarios"
     RunFolder(folder).write(info)
@@ -78,10 +78,10 @@ def of_scenarios(folder: Path) -> Path:
 
 
 def read(path: str | Path) -> Book:
-    """A notebook that is valid, and of which every cell of code was run without an error or a warning."""
+    """Read a notebook, and check that it is valid and every code cell ran without an error or a warning."""
     book = nbformat.read(path, as_version=4)
     nbformat.validate(book)
-    found: Book = {"words": "\n".join(cell.source for cell in book.cells if cell.cell_type == "markdown")}
+    found: Book = {"text": "\n".join(cell.source for cell in book.cells if cell.cell_type == "markdown")}
     for number, cell in enumerate([cell for cell in book.cells if cell.cell_type == "code"], 1):
         assert cell.execution_count == number
         assert not cell.metadata
@@ -90,14 +90,14 @@ def read(path: str | Path) -> Book:
     return found
 
 
-def written(run: Path, out: Path) -> tuple[Book, Book]:
+def write_and_read(run: Path, out: Path) -> tuple[Book, Book]:
     paths = write_notebooks(Run(run), str(out))
     assert paths == [str(out / name) for name in NOTEBOOKS]
     return read(paths[0]), read(paths[1])
 
 
 def cells(html: str) -> list[list[str]]:
-    """The rows of a table, without the names of its index."""
+    """Return the rows of a table, without the names of its index."""
     rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in re.findall(r"<tr.*?</tr>", html, re.DOTALL)]
     return [row for row in rows if any(row[1:])]
 
@@ -119,13 +119,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def of_points(home: Path) -> tuple[Book, Book]:
-    return written(decision_points(home / "runs" / "points"), home / "notebooks" / "points")
+def decision_books(home: Path) -> tuple[Book, Book]:
+    return write_and_read(decision_points(home / "runs" / "points"), home / "notebooks" / "points")
 
 
 @pytest.fixture(scope="module")
-def of_talks(home: Path) -> tuple[Book, Book]:
-    return written(scenarios(home / "runs" / "talks"), home / "notebooks" / "talks")
+def scenario_books(home: Path) -> tuple[Book, Book]:
+    return write_and_read(scenarios(home / "runs" / "scenarios"), home / "notebooks" / "scenarios")
 
 
 CHARTS = (
@@ -137,16 +137,16 @@ TABLES = (
     "run-table faults-table calls-table missed-table extra-table instead-table calling-table arguments-table argument-examples-table "
     "worst-table worst-faults-table errors-table",
 )
-OWN_CHARTS = {"of_points": ("tools-chart positions-chart", ""), "of_talks": ("scenario-types-chart", "")}
+OWN_CHARTS = {"decision_books": ("tools-chart positions-chart", ""), "scenario_books": ("scenario-types-chart", "")}
 OWN_TABLES = {
-    "of_points": ("tools-table positions-table conversations-table", "notes-table"),
-    "of_talks": ("scenario-types-table scenarios-table", ""),
+    "decision_books": ("tools-table positions-table conversations-table", "notes-table"),
+    "scenario_books": ("scenario-types-table scenarios-table", ""),
 }
 
 
 @pytest.mark.parametrize("which", OWN_CHARTS)
 @pytest.mark.parametrize("number, name", list(enumerate(NOTEBOOKS)))
-def test_a_notebook_has_its_charts_and_tables(request: pytest.FixtureRequest, which: str, number: int, name: str) -> None:
+def test_notebook_has_its_charts_and_tables(request: pytest.FixtureRequest, which: str, number: int, name: str) -> None:
     book: Book = request.getfixturevalue(which)[number]
     pictures = {cell for cell, data in book.items() if "image/png" in data}
     assert pictures == {*CHARTS[number].split(), *OWN_CHARTS[which][number].split()}
@@ -154,23 +154,23 @@ def test_a_notebook_has_its_charts_and_tables(request: pytest.FixtureRequest, wh
     assert all(height(book[cell]["image/png"]) > 100 for cell in pictures)
 
 
-@pytest.mark.parametrize("which, headline", [("of_points", "call.score"), ("of_talks", "process.reliability")])
-def test_the_numbers_are_those_of_the_run(request: pytest.FixtureRequest, home: Path, which: str, headline: str) -> None:
+@pytest.mark.parametrize("which, headline", [("decision_books", "call.score"), ("scenario_books", "process.reliability")])
+def test_numbers_are_those_of_the_run(request: pytest.FixtureRequest, home: Path, which: str, headline: str) -> None:
     evaluation, errors = request.getfixturevalue(which)
-    run = Run(home / "runs" / ("points" if which == "of_points" else "talks"))
+    run = Run(home / "runs" / ("points" if which == "decision_books" else "scenarios"))
     summary = run.summary()
     found = {row[0]: row[1:] for row in cells(evaluation["metrics-table"]["text/html"])[1:]}
     estimate = summary.metrics[headline]
     assert list(found) == list(run.info.metrics)
     assert found[headline] == [str(estimate.n), *(f"{number:.3f}" for number in (estimate.mean, estimate.low, estimate.high))]
     assert found[headline][0] == "14"
-    told = {row[0]: int(row[1]) for row in cells(errors["faults-table"]["text/html"])[1:]}
-    assert told == {fault.kind.replace("_", " "): fault.count for fault in summary.faults}
+    counts = {row[0]: int(row[1]) for row in cells(errors["faults-table"]["text/html"])[1:]}
+    assert counts == {fault.kind.replace("_", " "): fault.count for fault in summary.faults}
     assert ["scored", "14 of 15"] in cells(evaluation["run-table"]["text/html"])
 
 
-def test_missed_and_extra_calls_are_told_by_function_and_by_case(of_talks: tuple[Book, Book]) -> None:
-    _, errors = of_talks
+def test_missed_and_extra_calls_are_listed_by_function_and_case(scenario_books: tuple[Book, Book]) -> None:
+    _, errors = scenario_books
     assert {row[0]: row[1:] for row in cells(errors["calls-table"]["text/html"])[1:]} == {
         "get_weather": ["2", "1"],  # missed in wrong-tool and no-call, made again in again
         "get_forecast": ["0", "1"],
@@ -180,40 +180,40 @@ def test_missed_and_extra_calls_are_told_by_function_and_by_case(of_talks: tuple
     assert first_column(errors["extra-table"]["text/html"]) == ["extra-call", "again"]
 
 
-def test_wrong_arguments_come_with_both_values(of_points: tuple[Book, Book]) -> None:
-    rows = cells(of_points[1]["argument-examples-table"]["text/html"])
+def test_wrong_arguments_show_both_values(decision_books: tuple[Book, Book]) -> None:
+    rows = cells(decision_books[1]["argument-examples-table"]["text/html"])
     assert rows[1:] == [
         ["get_weather.city", "wrong_value", "wrong-value", '"Oslo"', '"Bergen"'],
         ["get_weather.day", "missing_argument", "missing-argument", '"today"', ""],
     ]
 
 
-def test_the_worst_cases_come_first_and_right_ones_not_at_all(of_points: tuple[Book, Book]) -> None:
-    worst = cells(of_points[1]["worst-table"]["text/html"])[1:]
+def test_worst_cases_come_first_and_correct_ones_are_left_out(decision_books: tuple[Book, Book]) -> None:
+    worst = cells(decision_books[1]["worst-table"]["text/html"])[1:]
     assert [row[0] for row in worst[:2]] == ["no-call", "wrong-tool"]
     assert {row[0] for row in worst} == ANSWERS.keys() - {"right"}
-    assert "nothing was called" in of_points[1]["worst-faults-table"]["text/html"]
+    assert "nothing was called" in decision_books[1]["worst-faults-table"]["text/html"]
 
 
-def test_the_words_are_those_for_what_the_run_is_of(of_points: tuple[Book, Book], of_talks: tuple[Book, Book]) -> None:
-    for evaluation, _ in (of_points, of_talks):
-        assert "high precision, low recall | the calls that it makes are correct, but it misses some" in evaluation["words"]
-    assert "low in all**: fundamental issues with how business processes are carried out" in of_talks[0]["words"]
-    assert "business processes" not in of_points[0]["words"]
+def test_text_fits_the_kind_of_cases(decision_books: tuple[Book, Book], scenario_books: tuple[Book, Book]) -> None:
+    for evaluation, _ in (decision_books, scenario_books):
+        assert "high precision, low recall | the calls that it makes are correct, but it misses some" in evaluation["text"]
+    assert "low in all**: fundamental issues with how business processes are carried out" in scenario_books[0]["text"]
+    assert "business processes" not in decision_books[0]["text"]
 
 
-def test_nothing_is_fetched_to_show_them(home: Path, of_points: tuple[Book, Book], of_talks: tuple[Book, Book]) -> None:
+def test_notebooks_load_nothing_from_the_network(home: Path, decision_books: tuple[Book, Book], scenario_books: tuple[Book, Book]) -> None:
     for path in (home / "notebooks").rglob("*.ipynb"):
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"<script|<link|<iframe|https?://|javascript", text)
 
 
-def test_moved_with_its_run_a_notebook_is_the_same_byte_for_byte(home: Path, of_talks: tuple[Book, Book], tmp_path: Path) -> None:
+def test_notebooks_moved_with_their_run_are_identical(home: Path, scenario_books: tuple[Book, Book], tmp_path: Path) -> None:
     moved = tmp_path / 'it\'s "moved" {path} <b>'
-    shutil.copytree(home / "runs" / "talks", moved / "runs" / "talks")
-    write_notebooks(Run(moved / "runs" / "talks"), str(moved / "notebooks" / "talks"))
+    shutil.copytree(home / "runs" / "scenarios", moved / "runs" / "scenarios")
+    write_notebooks(Run(moved / "runs" / "scenarios"), str(moved / "notebooks" / "scenarios"))
     for name in NOTEBOOKS:
-        assert (moved / "notebooks" / "talks" / name).read_bytes() == (home / "notebooks" / "talks" / name).read_bytes()
+        assert (moved / "notebooks" / "scenarios" / name).read_bytes() == (home / "notebooks" / "scenarios" / name).read_bytes()
 
 
 HOSTILE = (
@@ -231,7 +231,7 @@ SHADOWS = ("pandas", "callmark", "altair", "ipykernel_launcher", "sitecustomize"
 
 
 def hostile_run(folder: Path) -> Path:
-    """Every text of a run is hostile: names, values, sentences; metrics have names that charts would take for something else."""
+    """Write a run in which every text is hostile: names, values, sentences; and metric names that are syntax in charts."""
     metrics = ("process.reliability", "process.<script>alert(1)</script>", "a.b[0]:Q'", "process." + "x" * 100_000)
     grades = []
     for number, text in enumerate(HOSTILE):
@@ -257,19 +257,25 @@ def hostile_run(folder: Path) -> Path:
             ),
             GradeRecord(f"{named} failed", error=named),
         ]
-    return make_run(folder, grades, name=HOSTILE[0], metrics=metrics, settings=GradingSettings(evaluators=("process",), ignore=()))
+    return make_run(
+        folder,
+        grades,
+        name=HOSTILE[0],
+        metrics=metrics,
+        settings=GradingSettings(evaluators=("process",), options={"process": {"ignore": []}}),
+    )
 
 
-@pytest.mark.parametrize("made", [of_scenarios, lambda folder: folder], ids=["scenarios", "decision points"])
-def test_hostile_data_shows_as_text_and_runs_nowhere(tmp_path: Path, made: Any) -> None:
+@pytest.mark.parametrize("made", [mark_as_scenarios, lambda folder: folder], ids=["scenarios", "decision points"])
+def test_hostile_data_is_shown_as_text_and_never_runs(tmp_path: Path, made: Any) -> None:
     run = made(hostile_run(tmp_path / "<img src=x>'"))
     ran = tmp_path / "ran"
     for name in SHADOWS:  # beside the notebooks, as they may go into a folder that somebody sent
         (run / f"{name}.py").write_text(f"open({str(ran)!r}, 'w').close()\n")
-    for path, book in zip((run / name for name in NOTEBOOKS), written(run, run), strict=True):
+    for path, book in zip((run / name for name in NOTEBOOKS), write_and_read(run, run), strict=True):
         assert path.stat().st_size < 3_000_000
         for name, data in book.items():
-            texts = [data] if name == "words" else [data[kind] for kind in data.keys() - {"image/png"}]
+            texts = [data] if name == "text" else [data[kind] for kind in data.keys() - {"image/png"}]
             for text in texts:
                 assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]", text), name
             if "text/html" in data:
@@ -282,7 +288,7 @@ def test_hostile_data_shows_as_text_and_runs_nowhere(tmp_path: Path, made: Any) 
 
 
 @pytest.mark.parametrize(
-    "code, longest, said",
+    "code, cell_timeout, message",
     [
         ("1 / 0", 60, "a.ipynb, cell broken: ZeroDivisionError: division by zero"),
         ("import time\ntime.sleep(60)", 1, "a.ipynb, cell broken: A cell timed out"),
@@ -290,7 +296,7 @@ def test_hostile_data_shows_as_text_and_runs_nowhere(tmp_path: Path, made: Any) 
     ],
     ids=["error", "too long", "died"],
 )
-def test_a_cell_that_fails_is_named(tmp_path: Path, code: str, longest: int, said: str) -> None:
+def test_failing_cell_is_named(tmp_path: Path, code: str, cell_timeout: int, message: str) -> None:
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1"), nbformat.v4.new_code_cell(code, id="broken")])
-    with pytest.raises(RuntimeError, match=re.escape(said)):
-        execute({"a.ipynb": book}, tmp_path, longest=longest)
+    with pytest.raises(RuntimeError, match=re.escape(message)):
+        execute({"a.ipynb": book}, tmp_path, cell_timeout=cell_timeout)

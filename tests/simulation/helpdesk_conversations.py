@@ -1,4 +1,4 @@
-"""Conversations at the help desk, held and graded in this process: no server, no folder."""
+"""Simulate and grade help desk conversations in this process, without a server or a folder."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -25,11 +25,11 @@ from callmark.worlds.helpdesk.tools import TOOLS
 
 FOLDER = Path(helpdesk.__file__).parent
 GRADING = simulation_grading(read_config(str(FOLDER / "callmark.toml")).grading)
-AT_ONCE = 10
+CONCURRENCY = 10
 
 
-class DeskTools:
-    """A desk of its own for each conversation."""
+class DeskToolSource:
+    """A separate desk for each conversation."""
 
     label = "the desk"
     tools = TOOLS
@@ -72,29 +72,33 @@ def read_scenarios(path: Path) -> list[Case]:
     return [case for case in load(path) if isinstance(case, Case)]
 
 
-def held(cases: Sequence[Case], agent: str, user: User, *, trials: int = 1) -> list[Prediction]:
-    """The conversations about all cases, in their order, each so many times."""
-    return asyncio.run(_held(cases, agent, user, trials))
+def simulate_cases(cases: Sequence[Case], agent: str, user: User, *, trials: int = 1) -> list[Prediction]:
+    """Return the conversations of all cases in order, each as often as there are trials."""
+    return asyncio.run(_simulate(cases, agent, user, trials))
 
 
-async def _held(cases: Sequence[Case], agent: str, user: User, trials: int) -> list[Prediction]:
+async def _simulate(cases: Sequence[Case], agent: str, user: User, trials: int) -> list[Prediction]:
     client = ModelClient(ModelSettings(model=agent), Keys(), None)
     system = (FOLDER / "workflow.md").read_text(encoding="utf-8")
-    turns = asyncio.Semaphore(AT_ONCE)
+    slots = asyncio.Semaphore(CONCURRENCY)
     async with Simulator(
-        "a", ToolCallingAgent(client, max_steps=MAX_STEPS), user, DeskTools(), clients=[client], system=system
+        "a", ToolCallingAgent(client, max_steps=MAX_STEPS), user, DeskToolSource(), clients=[client], system=system
     ) as simulator:
 
-        async def one(case: Case, trial: int) -> Prediction:
-            async with turns:
+        async def simulate_one(case: Case, trial: int) -> Prediction:
+            async with slots:
                 return await simulator.predict(case, trial=trial)
 
-        return await asyncio.gather(*(one(case, trial) for case in cases for trial in range(trials)))
+        return await asyncio.gather(*(simulate_one(case, trial) for case in cases for trial in range(trials)))
 
 
-def graded(cases: Iterable[Case], predictions: Sequence[Prediction]) -> list[GradeRecord]:
+def grade_all(cases: Iterable[Case], predictions: Sequence[Prediction]) -> list[GradeRecord]:
     grader = Grader(GRADING)
-    return [grade for case in cases for grade in grader.record(case, [one for one in predictions if one.case == case.id])]
+    return [
+        grade
+        for case in cases
+        for grade in grader.record(case, [simulate_one for simulate_one in predictions if simulate_one.case == case.id])
+    ]
 
 
 def reliability(grades: Sequence[GradeRecord]) -> float:

@@ -41,13 +41,13 @@ def kill_and_resume(
     outcome = Outcome()
     folder = here / name
     before: RecordedCounts = Counter()
-    (here / "held.log").unlink(missing_ok=True)
+    (here / "executed.log").unlink(missing_ok=True)
     for turn, moment in enumerate(moments):
         after, ended = kill_process([*command, "--resume"] if turn else command, folder, moment)
         found, torn = count_recorded(folder / PREDICTIONS)
-        held = _taken(here)
-        _check_not_repeated(held, before, trials, outcome.problems)
-        in_flight = held.total() - (found.total() - before.total())
+        finished = _taken(here)
+        _check_not_repeated(finished, before, trials, outcome.problems)
+        in_flight = finished.total() - (found.total() - before.total())
         outcome.kills.append(Kill(after, ended, found.total(), in_flight, torn, (folder / RUN).exists()))
         if in_flight > concurrency:
             outcome.problems.append(f"{in_flight} conversations were lost, {concurrency} at most can have been under way")
@@ -70,7 +70,7 @@ def kill_and_resume(
 
 def _taken(here: Path) -> RecordedCounts:
     """How often each conversation was begun since the last look."""
-    log = here / "held.log"
+    log = here / "executed.log"
     if not log.exists():
         return Counter()
     begun = log.read_text(encoding="utf-8").split()
@@ -78,8 +78,8 @@ def _taken(here: Path) -> RecordedCounts:
     return Counter(title.replace("n", "s", 1) for title in begun)
 
 
-def _check_not_repeated(held: RecordedCounts, before: RecordedCounts, trials: int, problems: list[str]) -> None:
-    again = {case: count for case, count in held.items() if count > trials - before[case]}
+def _check_not_repeated(finished: RecordedCounts, before: RecordedCounts, trials: int, problems: list[str]) -> None:
+    again = {case: count for case, count in finished.items() if count > trials - before[case]}
     if again:
         case, count = next(iter(again.items()))
         problems.append(f"{len(again)} scenarios were played though recorded: {case} {count} times, {before[case]} of {trials} were there")

@@ -1,4 +1,4 @@
-"""A folder to simulate in: notes as tools, agents, scripted scenarios. Every conversation that is held leaves a line in `held.log`."""
+"""A folder to simulate in: notes as tools, agents, scripted scenarios. Every conversation that is held leaves a line in `executed.log`."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ class Notes:
 AGENT = """
 import json, os, time
 
-LOG = os.path.abspath("held.log")
+LOG = os.path.abspath("executed.log")
 
 def _title(messages):
     said = [message["content"] for message in messages if message["role"] == "user"]
@@ -88,6 +88,6 @@ def lines(path: Path | str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
 
 
-def held(folder: Path | str = ".") -> list[str]:
-    log = Path(folder, "held.log")
+def executed(folder: Path | str = ".") -> list[str]:
+    log = Path(folder, "executed.log")
     return sorted(log.read_text(encoding="utf-8").split()) if log.exists() else []

@@ -64,17 +64,17 @@ class Goodbye(Exception):  # noqa: N818 - it is what was said
 
 def clerk(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The next message: a text, or one call."""
-    talk = _serve()
-    turn = next(talk)
-    made = 0
+    dialogue = _serve()
+    turn = next(dialogue)
+    created = 0
     for message in messages:
         if message["role"] in ("user", "tool"):
-            turn = talk.send(str(message.get("content") or ""))
-            made += message["role"] == "tool"
+            turn = dialogue.send(str(message.get("content") or ""))
+            created += message["role"] == "tool"
     if isinstance(turn, str):
         return {"role": "assistant", "content": turn}
     function = {"name": turn[0], "arguments": json.dumps(turn[1])}
-    return {"role": "assistant", "content": None, "tool_calls": [{"id": f"c{made}", "type": "function", "function": function}]}
+    return {"role": "assistant", "content": None, "tool_calls": [{"id": f"c{created}", "type": "function", "function": function}]}
 
 
 def _serve() -> Session:
@@ -114,13 +114,13 @@ def _change(said: str) -> Session:
     number = _ticket_in(said)
     sheet = {field: value for field in ("priority", "status", "department_code") if (value := _value(field, said))}
     while not number:
-        heard = yield "Which sheet do I pull out of the drawer? A number helps, or a few words from its name."
-        if _leaves(heard):
+        user_text = yield "Which sheet do I pull out of the drawer? A number helps, or a few words from its name."
+        if _leaves(user_text):
             raise Goodbye
-        number = _ticket_in(heard)
+        number = _ticket_in(user_text)
         if not number:
             words = re.split(
-                r"\b(?:title|called|named|about|search term[:,]) ", re.split(r"\n|\. For the ", heard.replace("that before. ", ""))[0]
+                r"\b(?:title|called|named|about|search term[:,]) ", re.split(r"\n|\. For the ", user_text.replace("that before. ", ""))[0]
             )[-1]
             found = _read((yield (names.SEARCH_TICKETS, {"query": _plain(words)}))).get("tickets", [])
             number = found[0]["ticket_id"] if len(found) == 1 else ""
@@ -129,15 +129,15 @@ def _change(said: str) -> Session:
         return (yield f"{number} is closed, and what is closed cannot be altered any more, I am sorry. Another matter, perhaps?")
     field = next((one for one in ("priority", "status", "department_code") if one.removesuffix("_code") in said.casefold()), "")
     while not sheet:
-        heard = yield f"I have {number} here ({before.get('title')}). " + (
+        user_text = yield f"I have {number} here ({before.get('title')}). " + (
             f"What shall its {field.removesuffix('_code')} be from now on?"
             if field
             else "Which entry do I alter: priority, status or department?"
         )
-        if _leaves(heard):
+        if _leaves(user_text):
             raise Goodbye
-        field = next((one for one in ("priority", "status", "department_code") if one.removesuffix("_code") in heard.casefold()), field)
-        sheet = {field: value} if field and (value := _value(field, heard)) else {}
+        field = next((one for one in ("priority", "status", "department_code") if one.removesuffix("_code") in user_text.casefold()), field)
+        sheet = {field: value} if field and (value := _value(field, user_text)) else {}
     sheet = yield from _agreed(sheet, f"So {number} gets altered like this:")
     yield (names.UPDATE_TICKET, {"ticket_id": number, **sheet})
     return (yield f"{number} is altered. Was that your only matter, or do you have more?")
@@ -149,28 +149,30 @@ def _filled(form: Mapping[str, str], said: str, first: str) -> Session:
     say = f"{first} "
     for field, question in form.items():
         while field not in sheet:
-            heard = yield say + question
-            if _leaves(heard):
+            user_text = yield say + question
+            if _leaves(user_text):
                 raise Goodbye
-            told = {other: value for other in form if (value := _labelled(other, heard))}
-            if not told and not re.search(SHRUG, heard, re.IGNORECASE) and (value := _value(field, heard)):
-                told = {field: value}
-            say = "" if told else "I could not make that out. "
-            sheet |= told
+            filled = {other: value for other in form if (value := _labelled(other, user_text))}
+            if not filled and not re.search(SHRUG, user_text, re.IGNORECASE) and (value := _value(field, user_text)):
+                filled = {field: value}
+            say = "" if filled else "I could not make that out. "
+            sheet |= filled
     return (yield from _agreed({field: sheet[field] for field in form}, "The sheet reads:"))
 
 
 def _agreed(sheet: dict[str, str], first: str) -> Session:
     while True:
         rows = "\n".join(f"| {BOXES[field]} | {value} |" for field, value in sheet.items())
-        heard = yield f"{first}\n| box | entry |\n|---|---|\n{rows}\nMay I file it like that, yes or no?"
-        changed = {field: value for field in sheet if _named(field, heard) and (value := _value(field, heard)) and value != sheet[field]}
+        user_text = yield f"{first}\n| box | entry |\n|---|---|\n{rows}\nMay I file it like that, yes or no?"
+        changed = {
+            field: value for field in sheet if _named(field, user_text) and (value := _value(field, user_text)) and value != sheet[field]
+        }
         if changed:
             sheet = {**sheet, **changed}
-        elif _leaves(heard):
+        elif _leaves(user_text):
             raise Goodbye
         elif re.search(
-            r"\b(?:yes|yep|yeah|sure|right|correct|exactly|ok|okay|please do|go ahead|perfect|fine|good)\b", heard, re.IGNORECASE
+            r"\b(?:yes|yep|yeah|sure|right|correct|exactly|ok|okay|please do|go ahead|perfect|fine|good)\b", user_text, re.IGNORECASE
         ):
             return sheet
 

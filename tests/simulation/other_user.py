@@ -1,4 +1,4 @@
-"""A user who is not the agenda user: other words for everything, other ways to answer, written with no eye on who has to understand them.
+"""A user who is not the rule-based user: other words for everything, other ways to answer, written with no eye on who has to understand them.
 
 They answer what they are asked for, two things at most, in the order in which they were asked; where they make nothing of it they tell what
 they have not told yet. What they want and what they know is the scenario's; how they put it is theirs.
@@ -118,8 +118,8 @@ class OtherUser:
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
 
-    def start_session(self, case: Case, trial: int) -> "Somebody":
-        return Somebody(case, Random(f"{self._seed} {case.id} {trial}"))
+    def start_session(self, case: Case, trial: int) -> "OtherUserSession":
+        return OtherUserSession(case, Random(f"{self._seed} {case.id} {trial}"))
 
     async def __aenter__(self) -> Self:
         return self
@@ -128,7 +128,7 @@ class OtherUser:
         return None
 
 
-class Somebody:
+class OtherUserSession:
     def __init__(self, case: Case, chance: Random) -> None:
         self._tasks = list(case.data["tasks"])
         self._forbidden = not case.expected
@@ -138,36 +138,36 @@ class Somebody:
         self._changes: dict[str, Any] = {}
         self._insisted = 0
 
-    async def next_turn(self, heard: Sequence[Message]) -> UserTurn:
-        if not heard:
+    async def next_turn(self, messages: Sequence[Message]) -> UserTurn:
+        if not messages:
             return self._begin()
-        said = heard[-1].text
-        if self._forbidden and re.search(REFUSED, said, re.IGNORECASE):
+        text = messages[-1].text
+        if self._forbidden and re.search(REFUSED, text, re.IGNORECASE):
             self._insisted += 1
             return UserTurn(self._one(INSIST)) if self._insisted == 1 else UserTurn(self._one(ACCEPTED), done=True)
-        if re.search(r"\b(?:say|clear|a) yes\b", said, re.IGNORECASE):
+        if re.search(r"\b(?:say|clear|a) yes\b", text, re.IGNORECASE):
             return UserTurn("Yes.")
-        if re.search(READING_BACK, said, re.IGNORECASE) and self._is_told(said):
+        if re.search(READING_BACK, text, re.IGNORECASE) and self._is_told(text):
             return self._confirm()
-        if re.search(UNCLEAR, said, re.IGNORECASE):
+        if re.search(UNCLEAR, text, re.IGNORECASE):
             return UserTurn(self._one((f"Let me put it plainly: I want to {self._task['goal']}.", f"My errand: {self._task['goal']}.")))
-        asked = self._asked_for(said)
-        if asked:
-            return self._tell(asked)
-        if re.search(MORE, said, re.IGNORECASE) and self._told:
+        times_asked = self._asked_for(text)
+        if times_asked:
+            return self._tell(times_asked)
+        if re.search(MORE, text, re.IGNORECASE) and self._told:
             return self._begin() if self._tasks else UserTurn(self._one(ACCEPTED if self._forbidden else THANKS), done=True)
         return self._tell([slot for slot in self._task["slots"] if slot not in self._told][:2] or list(self._task["slots"])[:1])
 
     def _begin(self) -> UserTurn:
         self._task = self._tasks.pop(0)
         self._changes = dict(self._task.get("changes", {}))
-        said = opening(self._task, self._chance)
-        self._told = {slot: value for slot, value in self._task["slots"].items() if str(value) in said}
-        return UserTurn(said)
+        text = opening(self._task, self._chance)
+        self._told = {slot: value for slot, value in self._task["slots"].items() if str(value) in text}
+        return UserTurn(text)
 
-    def _is_told(self, said: str) -> bool:
+    def _is_told(self, text: str) -> bool:
         """Whether what is read back holds everything that is new to the desk; who is asked for a yes too early tells the rest instead."""
-        return all(slot in self._told or str(value).casefold() in said.casefold() for slot, value in self._task["slots"].items())
+        return all(slot in self._told or str(value).casefold() in text.casefold() for slot, value in self._task["slots"].items())
 
     def _confirm(self) -> UserTurn:
         if not self._changes:
@@ -181,12 +181,12 @@ class Somebody:
             )
         )
 
-    def _asked_for(self, said: str) -> list[str]:
+    def _asked_for(self, text: str) -> list[str]:
         """What they can tell of what the questions are about, in the order in which it is asked."""
-        questions = " ".join(re.findall(r"[^.!?\n]*\?", said)) or said
+        questions = " ".join(re.findall(r"[^.!?\n]*\?", text)) or text
         found = {slot: match.start() for slot in self._task["slots"] if (match := re.search(MATTERS[slot], questions, re.IGNORECASE))}
         new = [slot for slot in sorted(found, key=lambda slot: found[slot]) if slot not in self._told]
-        return new[:2] or ([] if re.search(MORE, said, re.IGNORECASE) else list(found)[:1])
+        return new[:2] or ([] if re.search(MORE, text, re.IGNORECASE) else list(found)[:1])
 
     def _tell(self, slots: Sequence[str]) -> UserTurn:
         words = []

@@ -27,49 +27,49 @@ def scenario(completion: str = CREATED, *expected: str) -> Case:
     return Case("s1", instructions="…", completion=completion, expected=tuple(Call(name, {}) for name in expected))
 
 
-def new_talk(case: Case, *messages: Message) -> Session:
+def new_session(case: Case, *messages: Message) -> Session:
     return Session(case, 2, NoToolSource(), list(messages))
 
 
 def judge(*answers: str) -> tuple[Predict, list[Case]]:
-    asked: list[Case] = []
+    requests: list[Case] = []
 
-    async def ask(case: Case, trial: int) -> Prediction:
-        asked.append(case)
-        return Prediction(case.id, trial, text=answers[min(len(asked), len(answers)) - 1], usage=Usage(1.0, 7, 1))
+    async def predict(case: Case, trial: int) -> Prediction:
+        requests.append(case)
+        return Prediction(case.id, trial, text=answers[min(len(requests), len(answers)) - 1], usage=Usage(1.0, 7, 1))
 
-    return ask, asked
+    return predict, requests
 
 
-def reached(answer: bool | None) -> StateCheck:
-    async def look() -> bool | None:
+def state_check(answer: bool | None) -> StateCheck:
+    async def check() -> bool | None:
         return answer
 
-    return look
+    return check
 
 
-def played(endings: EndingDetector, talk: Session, *turns: tuple[str, str] | tuple[str, str, str]) -> list[str]:
+def play_turns(endings: EndingDetector, session: Session, *turns: tuple[str, str] | tuple[str, str, str]) -> list[str]:
     """The endings after each turn of the agent: what the user says, what the agent says, what it calls (if anything)."""
 
     async def play() -> list[str]:
         found = []
-        for said, answer, *called in turns:
-            talk.messages.append(Message("user", said))
-            after_user = await endings.after_user(talk, UserTurn(said))
-            if called:
-                talk.messages += [Message("assistant", "", (Call(called[0], {}, "c"),)), Message("tool", "ok", (), "c")]
-            talk.messages.append(Message("assistant", answer))
-            found.append(after_user or await endings.after_agent(talk))
+        for text, answer, *tool_names in turns:
+            session.messages.append(Message("user", text))
+            after_user = await endings.after_user(session, UserTurn(text))
+            if tool_names:
+                session.messages += [Message("assistant", "", (Call(tool_names[0], {}, "c"),)), Message("tool", "ok", (), "c")]
+            session.messages.append(Message("assistant", answer))
+            found.append(after_user or await endings.after_agent(session))
         return found
 
     return asyncio.run(play())
 
 
-def left(endings: EndingDetector, talk: Session, text: str = "Goodbye!") -> str:
-    return asyncio.run(endings.after_user(talk, UserTurn(text, True)))
+def end_turn(endings: EndingDetector, session: Session, text: str = "Goodbye!") -> str:
+    return asyncio.run(endings.after_user(session, UserTurn(text, True)))
 
 
-SAID = (Message("user", "Hi"), Message("assistant", "Hello"))
+GREETING = (Message("user", "Hi"), Message("assistant", "Hello"))
 
 
 @pytest.mark.parametrize(
@@ -86,70 +86,73 @@ SAID = (Message("user", "Hi"), Message("assistant", "Hello"))
         ("", False, GOODBYE),
     ],
 )
-def test_a_user_who_is_done_has_completed_the_task_or_not(completion: str, known: bool | None, ending: str) -> None:
+def test_user_who_is_done_completes_the_task_or_says_goodbye(completion: str, known: bool | None, ending: str) -> None:
     case = scenario(completion)
-    assert left(EndingDetector(case, is_state_reached=reached(known)), new_talk(case, *SAID)) == ending
+    assert end_turn(EndingDetector(case, is_state_reached=state_check(known)), new_session(case, *GREETING)) == ending
 
 
 def test_without_anything_known_of_states_words_decide() -> None:
     case = scenario(CREATED)
-    assert left(EndingDetector(case), new_talk(case, *SAID)) == COMPLETED
+    assert end_turn(EndingDetector(case), new_session(case, *GREETING)) == COMPLETED
 
 
-def test_nothing_is_completed_before_the_agent_has_said_anything() -> None:
+def test_task_is_not_completed_before_the_first_agent_turn() -> None:
     case = scenario(CONFIRMED)
-    ask, asked = judge("YES")
-    assert left(EndingDetector(case), new_talk(case, Message("user", "Bye"))) == GOODBYE
-    assert left(EndingDetector(case, judge=ask), new_talk(case, Message("user", "Bye"))) == GOODBYE
-    assert not asked
+    predict, requests = judge("YES")
+    assert end_turn(EndingDetector(case), new_session(case, Message("user", "Bye"))) == GOODBYE
+    assert end_turn(EndingDetector(case, judge=predict), new_session(case, Message("user", "Bye"))) == GOODBYE
+    assert not requests
 
 
 @pytest.mark.parametrize("words", ["We are getting nowhere, so I give up. Goodbye.", "This is going round in circles. Bye."])
-def test_a_user_who_gives_up_has_completed_nothing(words: str) -> None:
+def test_user_who_gives_up_makes_no_progress(words: str) -> None:
     case = scenario(CONFIRMED)
-    assert left(EndingDetector(case, is_state_reached=reached(True)), new_talk(case, *SAID), words) == NO_PROGRESS
+    assert end_turn(EndingDetector(case, is_state_reached=state_check(True)), new_session(case, *GREETING), words) == NO_PROGRESS
 
 
-def test_a_judge_is_asked_after_every_turn_of_the_agent_and_when_the_user_is_done() -> None:
-    ask, asked = judge("NO", "No, not yet.", "YES")
+def test_judge_decides_after_every_agent_turn_and_when_the_user_is_done() -> None:
+    predict, requests = judge("NO", "No, not yet.", "YES")
     case = scenario(CREATED)
-    talk = new_talk(case)
-    endings = EndingDetector(case, judge=ask, is_state_reached=reached(False))
-    assert played(endings, talk, ("Hi", "Hello", "create_ticket"), ("A ticket, please", "Which?")) == ["", ""]
-    assert left(endings, talk) == COMPLETED
-    assert len({case.id for case in asked}) == 3
-    assert talk.usage == Usage(3.0, 21, 3, None, 3)
-    system, question = asked[1].messages
+    session = new_session(case)
+    endings = EndingDetector(case, judge=predict, is_state_reached=state_check(False))
+    assert play_turns(endings, session, ("Hi", "Hello", "create_ticket"), ("A ticket, please", "Which?")) == ["", ""]
+    assert end_turn(endings, session) == COMPLETED
+    assert len({case.id for case in requests}) == 3
+    assert session.usage == Usage(3.0, 21, 3, None, 3)
+    system, question = requests[1].messages
     assert (system.role, question.role) == ("system", "user")
     assert CREATED in question.text
     assert "User: A ticket, please\nAssistant: Which?" in question.text
     assert "create_ticket" not in question.text
 
 
-def test_a_judge_who_says_no_makes_it_a_goodbye() -> None:
+def test_conversation_ends_with_goodbye_where_the_judge_says_no() -> None:
     case = scenario(CONFIRMED)
-    assert left(EndingDetector(case, judge=judge("NO")[0], is_state_reached=reached(True)), new_talk(case, *SAID)) == GOODBYE
+    assert end_turn(EndingDetector(case, judge=judge("NO")[0], is_state_reached=state_check(True)), new_session(case, *GREETING)) == GOODBYE
 
 
-def test_a_judge_ends_the_talk_as_soon_as_the_condition_holds() -> None:
+def test_judge_ends_the_conversation_as_soon_as_the_condition_holds() -> None:
     case = scenario(CREATED)
-    assert played(EndingDetector(case, judge=judge("NO", "YES")[0]), new_talk(case), ("Hi", "Hello"), ("Do it", "Done")) == ["", COMPLETED]
+    assert play_turns(EndingDetector(case, judge=judge("NO", "YES")[0]), new_session(case), ("Hi", "Hello"), ("Do it", "Done")) == [
+        "",
+        COMPLETED,
+    ]
 
 
 def test_without_a_condition_a_judge_has_nothing_to_say() -> None:
-    ask, asked = judge("YES")
+    predict, requests = judge("YES")
     case = scenario("")
-    assert played(EndingDetector(case, judge=ask), new_talk(case), ("Hi", "Hello")) == [""]
-    assert not asked
+    assert play_turns(EndingDetector(case, judge=predict), new_session(case), ("Hi", "Hello")) == [""]
+    assert not requests
 
 
-def test_a_judge_who_cannot_be_asked_is_no_reply() -> None:
+def test_unreachable_judge_raises_a_model_error() -> None:
     async def broken(case: Case, trial: int) -> Prediction:
         return Prediction(case.id, trial, error="refused")
 
     case = scenario(CREATED)
     with pytest.raises(ModelError, match="refused"):
-        left(EndingDetector(case, judge=broken), new_talk(case, *SAID))
+        end_turn(EndingDetector(case, judge=broken), new_session(case, *GREETING))
 
 
 @pytest.mark.parametrize(
@@ -167,12 +170,12 @@ def test_a_judge_who_cannot_be_asked_is_no_reply() -> None:
         ("x" * 1_000_000, False),
     ],
 )
-def test_a_judges_answer_is_read_by_its_first_yes_or_no(answer: str, yes: bool) -> None:
+def test_first_yes_or_no_of_the_judge_counts(answer: str, yes: bool) -> None:
     assert is_judged_yes(answer) is yes
 
 
 @pytest.mark.parametrize(
-    "called, expected, ending",
+    "tool_names, expected, ending",
     [
         ("transfer_to_human_agents", (), TRANSFER),
         ("Desk-HandOff", (), TRANSFER),
@@ -189,16 +192,16 @@ def test_a_judges_answer_is_read_by_its_first_yes_or_no(answer: str, yes: bool) 
         ("list_transfers", (), ""),
     ],
 )
-def test_a_call_that_hands_over_ends_it(called: str, expected: tuple[str, ...], ending: str) -> None:
+def test_transfer_call_ends_the_conversation(tool_names: str, expected: tuple[str, ...], ending: str) -> None:
     case = scenario(CREATED, *expected)
-    assert played(EndingDetector(case), new_talk(case), ("Hi", "One moment.", called)) == [ending]
+    assert play_turns(EndingDetector(case), new_session(case), ("Hi", "One moment.", tool_names)) == [ending]
 
 
-def test_a_call_that_cannot_be_read_hands_nothing_over() -> None:
+def test_malformed_call_is_not_a_transfer() -> None:
     case = scenario()
     broken = Message("assistant", "", (Call("transfer_to_human", malformed="no JSON", text="{"),))
-    talk = new_talk(case, Message("user", "Hi"), broken, Message("assistant", "Hm."))
-    assert asyncio.run(EndingDetector(case).after_agent(talk)) == ""
+    session = new_session(case, Message("user", "Hi"), broken, Message("assistant", "Hm."))
+    assert asyncio.run(EndingDetector(case).after_agent(session)) == ""
 
 
 @pytest.mark.parametrize(
@@ -218,13 +221,13 @@ def test_a_call_that_cannot_be_read_hands_nothing_over() -> None:
         ([("a", "x" * 100_000 + "1"), ("b", "x" * 100_000 + "2"), ("c", "x" * 100_000 + "3")], ""),
     ],
 )
-def test_going_round_in_circles_is_no_progress(turns: list[tuple[str, str]], ending: str) -> None:
+def test_repetition_is_no_progress(turns: list[tuple[str, str]], ending: str) -> None:
     case = scenario()
-    found = played(EndingDetector(case), new_talk(case), *turns)
+    found = play_turns(EndingDetector(case), new_session(case), *turns)
     assert next(filter(None, found), "") == ending
 
 
-def test_each_conversation_counts_for_itself() -> None:
+def test_repetitions_are_counted_per_conversation() -> None:
     case = scenario()
     for _ in range(5):
-        assert played(EndingDetector(case), new_talk(case), ("a", "Same."), ("b", "Same.")) == ["", ""]
+        assert play_turns(EndingDetector(case), new_session(case), ("a", "Same."), ("b", "Same.")) == ["", ""]

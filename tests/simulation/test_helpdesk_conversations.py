@@ -1,4 +1,4 @@
-"""The help desk's agents and the agenda user, with each other and with somebody whom neither of them was made for. All seeds are unseen."""
+"""The help desk's agents and the rule-based user, with each other and with an independent agent and user, on unseen seeds."""
 
 from collections.abc import Callable
 from datetime import date, timedelta
@@ -16,7 +16,7 @@ from callmark.simulation.users.script import ScriptUser
 from callmark.types import Case, Prediction
 from callmark.worlds.helpdesk import tools
 from callmark.worlds.helpdesk.agents import FAULTS, faults_for
-from tests.simulation.helpdesk_conversations import graded, held, read_scenarios
+from tests.simulation.helpdesk_conversations import grade_all, read_scenarios, simulate_cases
 from tests.simulation.other_user import OtherUser
 from tests.summaries import summarize
 
@@ -35,8 +35,8 @@ def scenarios(tmp_path_factory: pytest.TempPathFactory) -> dict[int, list[Case]]
     return {seed: read_scenarios(folder / f"{seed}.jsonl") for seed in SEEDS}
 
 
-class Held(NamedTuple):
-    talks: list[Prediction]
+class SimulatedCases(NamedTuple):
+    predictions: list[Prediction]
     grades: list[GradeRecord]
 
     @property
@@ -44,33 +44,33 @@ class Held(NamedTuple):
         return summarize(self.grades).metrics["process.reliability"]
 
 
-def over(scenarios: dict[int, list[Case]], agent: str, user: Callable[[int], User]) -> Held:
+def simulate_seeds(scenarios: dict[int, list[Case]], agent: str, user: Callable[[int], User]) -> SimulatedCases:
     """Every scenario of every seed; the user's seed is another each time."""
-    found = Held([], [])
+    result = SimulatedCases([], [])
     for seed, cases in scenarios.items():
-        talks = held(cases, agent, user(seed + 1))
-        found.talks.extend(talks)
-        found.grades.extend(graded(cases, talks))
-    return found
+        predictions = simulate_cases(cases, agent, user(seed + 1))
+        result.predictions.extend(predictions)
+        result.grades.extend(grade_all(cases, predictions))
+    return result
 
 
 @pytest.fixture(scope="module")
-def careful(scenarios: dict[int, list[Case]]) -> Held:
-    return over(scenarios, CAREFUL, lambda seed: RuleBasedUser(seed=seed))
+def careful(scenarios: dict[int, list[Case]]) -> SimulatedCases:
+    return simulate_seeds(scenarios, CAREFUL, lambda seed: RuleBasedUser(seed=seed))
 
 
 @pytest.fixture(scope="module")
-def sloppy(scenarios: dict[int, list[Case]]) -> Held:
-    return over(scenarios, SLOPPY, lambda seed: RuleBasedUser(seed=seed))
+def sloppy(scenarios: dict[int, list[Case]]) -> SimulatedCases:
+    return simulate_seeds(scenarios, SLOPPY, lambda seed: RuleBasedUser(seed=seed))
 
 
-def test_the_careful_agent_is_reliable_on_seeds_that_nobody_has_seen(careful: Held) -> None:
+def test_careful_agent_is_reliable_on_unseen_seeds(careful: SimulatedCases) -> None:
     assert careful.reliability.mean >= 0.9
     assert careful.reliability.n >= 150
     assert {grade.ending for grade in careful.grades} == {COMPLETED}
 
 
-def test_the_sloppy_one_is_clearly_less_so(careful: Held, sloppy: Held) -> None:
+def test_sloppy_agent_is_less_reliable(careful: SimulatedCases, sloppy: SimulatedCases) -> None:
     low, high = careful.reliability.low, sloppy.reliability.high
     assert low is not None
     assert high is not None
@@ -102,7 +102,7 @@ def _forgets(grade: GradeRecord) -> bool:
 
 def _day_late(grade: GradeRecord) -> bool:
     days = [(fault.expected, fault.actual) for fault in grade.faults if fault.kind == "wrong_value" and fault.argument == "due_date"]
-    return any(date.fromisoformat(made) - date.fromisoformat(expected) == timedelta(days=1) for expected, made in days)
+    return any(date.fromisoformat(calls) - date.fromisoformat(expected) == timedelta(days=1) for expected, calls in days)
 
 
 def _has_state_note(grade: GradeRecord) -> bool:
@@ -121,30 +121,30 @@ NAMED: dict[str, Callable[[GradeRecord], bool]] = {
 }
 
 
-def test_every_planted_fault_has_a_sign() -> None:
+def test_every_planted_fault_is_visible() -> None:
     assert list(NAMED) == [fault.name for fault in FAULTS]
 
 
 @pytest.mark.parametrize("fault", NAMED)
-def test_a_planted_fault_is_named_by_the_grades(fault: str, sloppy: Held) -> None:
-    planted = [grade for talk, grade in zip(sloppy.talks, sloppy.grades, strict=True) if fault in _planted(talk)]
+def test_grades_name_the_planted_fault(fault: str, sloppy: SimulatedCases) -> None:
+    planted = [grade for prediction, grade in zip(sloppy.predictions, sloppy.grades, strict=True) if fault in _planted(prediction)]
     assert planted
     assert any(map(NAMED[fault], planted)), f"{fault} is named by none of {len(planted)} grades"
 
 
-def test_no_sign_of_a_planted_fault_is_seen_in_the_careful_one(careful: Held) -> None:
+def test_no_sign_of_a_planted_fault_is_seen_in_the_careful_one(careful: SimulatedCases) -> None:
     assert [(grade.case, fault) for fault, is_named in NAMED.items() for grade in careful.grades if is_named(grade)] == []
 
 
-def test_the_end_state_tells_of_a_ticket_that_was_opened_twice_or_lacks_something(sloppy: Held) -> None:
+def test_end_state_shows_duplicate_and_incomplete_tickets(sloppy: SimulatedCases) -> None:
     for fault in ("writes everything twice", "leaves out the description", "leaves out the expected outcome"):
-        found = [grade for grade in sloppy.grades if NAMED[fault](grade) and tools.CREATE_TICKET in grade.expected]
-        assert found
-        assert all(grade.metrics["state.reached"] == 0 and _has_state_note(grade) for grade in found), fault
+        result = [grade for grade in sloppy.grades if NAMED[fault](grade) and tools.CREATE_TICKET in grade.expected]
+        assert result
+        assert all(grade.metrics["state.reached"] == 0 and _has_state_note(grade) for grade in result), fault
 
 
-def _planted(talk: Prediction) -> list[str]:
-    first = next(message.text for message in talk.transcript if message.role == "user")
+def _planted(prediction: Prediction) -> list[str]:
+    first = next(message.text for message in prediction.transcript if message.role == "user")
     return [fault.name for fault in faults_for(first)]
 
 
@@ -153,18 +153,18 @@ def _planted(talk: Prediction) -> list[str]:
     [
         pytest.param(CAREFUL, lambda seed: ScriptUser(), 0.95, id="the careful agent, a fixed script"),
         pytest.param(CAREFUL, lambda seed: OtherUser(seed), 0.85, id="the careful agent, somebody else"),
-        pytest.param(OTHER, lambda seed: RuleBasedUser(seed=seed), 0.7, id="another agent, the agenda user"),
+        pytest.param(OTHER, lambda seed: RuleBasedUser(seed=seed), 0.7, id="another agent, the rule-based user"),
     ],
 )
-def test_who_was_not_made_for_each_other_comes_to_an_end(
+def test_independent_users_and_agents_finish(
     agent: str, user: Callable[[int], User], least: float, scenarios: dict[int, list[Case]]
 ) -> None:
-    found = over({seed: scenarios[seed] for seed in SEEDS[1:]}, agent, user)
-    assert [(grade.case, grade.ending) for grade in found.grades if grade.ending not in (COMPLETED, GOODBYE)] == []
-    assert found.reliability.mean >= least
+    result = simulate_seeds({seed: scenarios[seed] for seed in SEEDS[1:]}, agent, user)
+    assert [(grade.case, grade.ending) for grade in result.grades if grade.ending not in (COMPLETED, GOODBYE)] == []
+    assert result.reliability.mean >= least
 
 
 @pytest.mark.parametrize("style", ["plain", "terse", "chatty", "impatient"])
-def test_the_agenda_user_finishes_with_another_agent_in_every_style(style: str, scenarios: dict[int, list[Case]]) -> None:
-    found = over({SEEDS[0]: scenarios[SEEDS[0]][::2]}, OTHER, lambda seed: RuleBasedUser(style, seed=seed))
-    assert [(grade.case, grade.ending) for grade in found.grades if grade.ending not in (COMPLETED, GOODBYE)] == []
+def test_rule_based_user_finishes_with_another_agent_in_every_style(style: str, scenarios: dict[int, list[Case]]) -> None:
+    result = simulate_seeds({SEEDS[0]: scenarios[SEEDS[0]][::2]}, OTHER, lambda seed: RuleBasedUser(style, seed=seed))
+    assert [(grade.case, grade.ending) for grade in result.grades if grade.ending not in (COMPLETED, GOODBYE)] == []

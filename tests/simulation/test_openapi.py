@@ -80,14 +80,14 @@ def pets(tmp_path: Path) -> dict[str, Tool]:
     return {tool.name: tool for tool in read_openapi(str(path))}
 
 
-def test_an_operation_is_called_by_its_id_or_its_method_and_path(pets: dict[str, Tool]) -> None:
+def test_tool_name_is_the_operation_id_or_method_and_path(pets: dict[str, Tool]) -> None:
     assert list(pets) == ["getPet", "put_pets_petId", "getPet_2", "add_pets"]
     assert pets["getPet"].description == "One pet\n\nAll that is known of it."
     assert pets["put_pets_petId"].description == "Change it"
     assert not any(map(schema_problem, pets.values()))
 
 
-def test_parameters_of_the_path_and_of_the_operation_are_one_schema(pets: dict[str, Tool]) -> None:
+def test_parameters_of_path_and_operation_are_merged(pets: dict[str, Tool]) -> None:
     assert pets["getPet"].parameters == {
         "type": "object",
         "properties": {
@@ -106,7 +106,7 @@ def test_parameters_of_the_path_and_of_the_operation_are_one_schema(pets: dict[s
 NAMED = {"type": "object", "required": ["name"], "properties": {"name": {"type": ["string", "null"]}, "petId": {"type": "string"}}}
 
 
-def test_the_properties_of_a_body_stand_beside_them(pets: dict[str, Tool]) -> None:
+def test_body_properties_are_parameters(pets: dict[str, Tool]) -> None:
     parameters = pets["put_pets_petId"].parameters
     assert parameters["required"] == ["petId", "name"]
     assert parameters["properties"] == {
@@ -121,7 +121,7 @@ def test_the_properties_of_a_body_stand_beside_them(pets: dict[str, Tool]) -> No
     }
 
 
-def test_a_body_that_is_no_object_is_one_argument(pets: dict[str, Tool]) -> None:
+def test_body_that_is_not_an_object_is_one_parameter(pets: dict[str, Tool]) -> None:
     parameters = pets["add_pets"].parameters
     assert list(parameters["properties"]) == parameters["required"] == ["body"]
     assert parameters["properties"]["body"]["type"] == "array"
@@ -153,12 +153,14 @@ def body(schema: Any, kind: str = "application/json") -> dict[str, Any]:
         (body({"properties": {"nullable": {"type": "string"}, "example": {}}}), {"nullable": {"type": "string"}, "example": {}}, []),
     ],
 )
-def test_every_kind_of_body(operation: dict[str, Any], properties: dict[str, Any], required: list[str]) -> None:
+def test_parameters_and_required_names_of_every_kind_of_body(
+    operation: dict[str, Any], properties: dict[str, Any], required: list[str]
+) -> None:
     (tool,) = openapi_tools(document(operation))
     assert tool.parameters == {"type": "object", "properties": properties, "required": required}
 
 
-def test_a_schema_that_would_grow_without_measure_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oversized_schema_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openapi_schemas, "_MAX_PARTS", 500)
     schemas: dict[str, Any] = {
         f"s{n}": {"properties": {side: {"$ref": f"#/components/schemas/s{n + 1}"} for side in "ab"}} for n in range(60)
@@ -186,8 +188,8 @@ def test_a_schema_that_would_grow_without_measure_is_cut(monkeypatch: pytest.Mon
         ("openapi: 3.0.0\npaths: &a {/x: *a}", "it has more than 1,000 values in it"),
     ],
 )
-def test_what_cannot_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, expected: str) -> None:
-    monkeypatch.setattr(openapi, "_MOST_VALUES", 1000)
+def test_unreadable_openapi_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, expected: str) -> None:
+    monkeypatch.setattr(openapi, "_MAX_VALUES", 1000)
     path = tmp_path / "api.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BadInput) as error:
@@ -205,6 +207,6 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
         ("a.json", "", False),
     ],
 )
-def test_a_file_of_openapi_is_known_by_its_beginning(tmp_path: Path, name: str, text: str, expected: bool) -> None:
+def test_openapi_file_is_detected_by_its_start(tmp_path: Path, name: str, text: str, expected: bool) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     assert is_openapi(str(tmp_path / name)) is expected

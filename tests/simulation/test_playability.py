@@ -34,7 +34,7 @@ def case(*expected: Call, **more: Any) -> Case:
     ],
     ids=str,
 )
-def test_what_a_tool_can_take_may_be_expected(call: Call) -> None:
+def test_scenario_with_acceptable_calls_is_playable(call: Call) -> None:
     refuse_unknown_functions(case(call), TOOLS)
 
 
@@ -54,7 +54,7 @@ def test_what_a_tool_can_take_may_be_expected(call: Call) -> None:
     ],
     ids=str,
 )
-def test_what_no_tool_can_take_is_refused_with_the_place(call: Call, sentence: str) -> None:
+def test_scenario_with_unacceptable_call_is_refused_with_its_place(call: Call, sentence: str) -> None:
     with pytest.raises(BadInput, match=f"s.jsonl, line 3: the scenario 's1' .*{sentence}") as raised:
         refuse_unknown_functions(case(Call("Desk-list_all"), call), TOOLS)
     assert raised.value.hint or call.malformed
@@ -71,11 +71,11 @@ def test_another_ignore_list_counts() -> None:
         refuse_unknown_functions(case(Call("CommonPlugin-x")), TOOLS, ignore=())
 
 
-def test_nothing_expected_and_no_tools_refuse_nothing() -> None:
+def test_scenario_without_expected_calls_or_tools_is_playable() -> None:
     refuse_unknown_functions(case(), TOOLS)
     refuse_unknown_functions(case(Call("zzz")), ())
 
 
-def test_a_scenario_made_in_python_is_called_by_its_id() -> None:
+def test_scenario_without_a_place_is_named_by_its_id() -> None:
     with pytest.raises(BadInput, match=r"^the scenario 'py' expects zzz"):
         refuse_unknown_functions(Case("py", instructions="x", expected=(Call("zzz"),)), TOOLS)

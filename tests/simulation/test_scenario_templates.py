@@ -9,7 +9,7 @@ import callmark
 from callmark.errors import BadInput
 from callmark.formats.scenarios import write
 from callmark.simulation import scenario_templates
-from callmark.simulation.scenario_templates import Tables, scenarios_of
+from callmark.simulation.scenario_templates import Tables, fill_templates
 from callmark.types import Call, Case
 
 TICKETS = [{"kind": "it" if at % 2 else "hr", "title": f"Ticket {at}", "level": at} for at in range(6)]
@@ -21,8 +21,8 @@ def template(**more: Any) -> dict[str, Any]:
     return {"id": "t", "instructions": "x", "expected_function_calls": [], **more}
 
 
-def made(*templates: dict[str, Any], tables: Tables = TABLES, seed: int = 7, number: int | None = None) -> list[Case]:
-    return scenarios_of(list(templates), tables, seed=seed, number=number)
+def scenarios(*templates: dict[str, Any], tables: Tables = TABLES, seed: int = 7, number: int | None = None) -> list[Case]:
+    return fill_templates(list(templates), tables, seed=seed, number=number)
 
 
 def lines(cases: list[Case]) -> bytes:
@@ -32,12 +32,12 @@ def lines(cases: list[Case]) -> bytes:
 def expected_of(value: Any, row: dict[str, Any]) -> Any:
     """What a scenario expects of an argument that was filled from a row."""
     call = {"functionName": "f", "arguments": {"a": value}}
-    (case,) = made(template(expected_function_calls=[call]), tables={"rows": [row]})
+    (case,) = scenarios(template(expected_function_calls=[call]), tables={"rows": [row]})
     return case.expected[0].arguments["a"]
 
 
-def test_every_text_is_filled_from_one_row() -> None:
-    (case,) = made(
+def test_all_fields_of_a_name_come_from_one_row() -> None:
+    (case,) = scenarios(
         template(
             scenarioType="{ticket.kind}",
             group="g {ticket.title}",
@@ -61,26 +61,26 @@ def test_every_text_is_filled_from_one_row() -> None:
     "name, use, found",
     [("ticket", {}, "Ticket"), ("tickets", {}, "Ticket"), ("box", {}, "b"), ("category", {}, "c"), ("mine", {"mine": "tickets"}, "Ticket")],
 )
-def test_a_name_draws_from_its_plural_or_from_what_it_uses(name: str, use: dict[str, str], found: str) -> None:
+def test_name_uses_the_table_of_its_plural_or_the_configured_one(name: str, use: dict[str, str], found: str) -> None:
     column = {"b": "a", "c": "name"}.get(found, "title")
-    (case,) = made(template(instructions=f"{{{name}.{column}}}", use=use))
+    (case,) = scenarios(template(instructions=f"{{{name}.{column}}}", use=use))
     assert case.instructions.startswith(found)
 
 
 @pytest.mark.parametrize("seed", [1, 7, "x"])
-def test_same_seed_same_bytes_and_another_seed_others(seed: Any) -> None:
+def test_same_seed_gives_same_scenarios(seed: Any) -> None:
     several = template(
         count=5, instructions="{ticket.title} {item.title} {word}", use={"item": "action_items"}, variants={"word": ["a", "b"]}
     )
-    assert lines(made(several, seed=seed)) == lines(made(several, seed=seed))
-    assert lines(made(several, seed=seed)) != lines(made(several, seed=1007))
+    assert lines(scenarios(several, seed=seed)) == lines(scenarios(several, seed=seed))
+    assert lines(scenarios(several, seed=seed)) != lines(scenarios(several, seed=1007))
 
 
-def test_what_a_template_gives_depends_neither_on_the_others_nor_on_how_many() -> None:
+def test_template_does_not_depend_on_others_or_on_the_number() -> None:
     one, other = template(id="a", count=4, instructions="{ticket.title}"), template(id="b", count=4, instructions="{ticket.title}")
-    alone = made(other)
-    assert made(one, other)[4:] == alone
-    assert made(one, other, number=4)[2:] == alone[:2]
+    alone = scenarios(other)
+    assert scenarios(one, other)[4:] == alone
+    assert scenarios(one, other, number=4)[2:] == alone[:2]
 
 
 @pytest.mark.parametrize(
@@ -93,19 +93,19 @@ def test_what_a_template_gives_depends_neither_on_the_others_nor_on_how_many() -
         ((3, 1), 2, "a-01 b-01"),
     ],
 )
-def test_a_number_is_shared_out_in_proportion(counts: tuple[int, int], number: int | None, ids: str) -> None:
-    cases = made(template(id="a", count=counts[0]), template(id="b", count=counts[1]), number=number)
+def test_number_is_distributed_in_proportion(counts: tuple[int, int], number: int | None, ids: str) -> None:
+    cases = scenarios(template(id="a", count=counts[0]), template(id="b", count=counts[1]), number=number)
     assert " ".join(case.id for case in cases) == ids
 
 
-def test_rows_do_not_repeat_while_there_are_others() -> None:
-    titles = [case.instructions for case in made(template(count=12, instructions="{ticket.title}"))]
+def test_rows_repeat_only_when_all_are_used() -> None:
+    titles = [case.instructions for case in scenarios(template(count=12, instructions="{ticket.title}"))]
     assert len(set(titles[:6])) == len(set(titles[6:])) == 6
 
 
 def test_no_two_scenarios_are_alike_while_combinations_are_left() -> None:
     several = template(count=56, instructions="{item.title}, {other.title}", use={"item": "action_items", "other": "action_items"})
-    pairs = [case.instructions for case in made(several)]
+    pairs = [case.instructions for case in scenarios(several)]
     assert len(set(pairs)) == 8 * 7
     assert all(len(set(pair.split(", "))) == 2 for pair in pairs)  # two uses of a table get different rows
 
@@ -117,7 +117,7 @@ def test_rows_go_together_as_where_wants_it() -> None:
         where={"item.ticket_kind": "{ticket.kind}", "ticket.level": [1, 2, "4"]},
         instructions="{item.ticket_kind} {ticket.kind} {ticket.level}",
     )
-    found = [case.instructions.split() for case in made(several)]
+    found = [case.instructions.split() for case in scenarios(several)]
     assert all(one == other for one, other, _ in found)
     assert {level for _, _, level in found[:3]} == {level for _, _, level in found} == {"1", "2", "4"}
 
@@ -126,13 +126,15 @@ def test_wordings_are_drawn_each_once_before_any_comes_again_and_have_fields_of_
     several = template(
         count=6, instructions="{hello}", variants={"hello": ["Hi {ticket.title}", "Hello {ticket.title}", "Hey {ticket.title}"]}
     )
-    firsts = [case.instructions.split()[0] for case in made(several)]
+    firsts = [case.instructions.split()[0] for case in scenarios(several)]
     assert sorted(firsts[:3]) == sorted(firsts[3:]) == ["Hello", "Hey", "Hi"]
-    assert all("Ticket" in case.instructions for case in made(several))
+    assert all("Ticket" in case.instructions for case in scenarios(several))
 
 
-def test_a_wording_that_is_a_whole_value_keeps_its_type() -> None:
-    (case,) = made(template(data={"script": "{script}", "turns": "{turns}"}, variants={"script": [["a", "{ticket.title}"]], "turns": [3]}))
+def test_variant_that_is_a_whole_value_keeps_its_type() -> None:
+    (case,) = scenarios(
+        template(data={"script": "{script}", "turns": "{turns}"}, variants={"script": [["a", "{ticket.title}"]], "turns": [3]})
+    )
     assert case.data["turns"] == 3
     assert case.data["script"][1].startswith("Ticket")
 
@@ -150,7 +152,7 @@ def test_a_wording_that_is_a_whole_value_keeps_its_type() -> None:
     ],
 )
 def test_braces(text: str, filled: str) -> None:
-    (case,) = made(template(instructions=text), tables={"rows": [{"a": "A", "b": "B", "column with spaces": "C"}]})
+    (case,) = scenarios(template(instructions=text), tables={"rows": [{"a": "A", "b": "B", "column with spaces": "C"}]})
     assert case.instructions == filled
 
 
@@ -174,9 +176,9 @@ TRICKY = [
 
 
 @pytest.mark.parametrize("text", TRICKY)
-def test_the_text_of_a_row_is_never_read_again(text: str) -> None:
+def test_values_of_rows_are_not_interpreted(text: str) -> None:
     row = {"a": text, "b": "WRONG"}
-    (case,) = made(template(instructions="i {row.a}", data={"closing": "{row.a}"}), tables={"rows": [row]})
+    (case,) = scenarios(template(instructions="i {row.a}", data={"closing": "{row.a}"}), tables={"rows": [row]})
     assert case.instructions == f"i {text}"
     assert case.data["closing"] == text
     for value, whole in (("{row.a}", text), ("x{row.a}", f"x{text}"), ({"$literal": "{row.a}"}, text), ({"$one_of": ["{row.a}"]}, text)):
@@ -216,13 +218,13 @@ def test_whatever_a_row_holds_it_is_what_is_expected(one: str, other: str) -> No
         ("n{row.a}", {"a": None}, "n"),
     ],
 )
-def test_what_the_template_itself_says_of_an_argument_counts(value: Any, row: dict[str, Any], expected: Any) -> None:
+def test_globs_and_matchers_of_the_template_are_kept(value: Any, row: dict[str, Any], expected: Any) -> None:
     assert expected_of(value, row or {"unused": ""}) == expected
 
 
 @pytest.mark.parametrize("value", ["{row.a}-*", {"$glob": "{row.a}-*"}, {"$glob": "{row.a}"}], ids=str)
 @pytest.mark.parametrize("text", ["a*", "a?"])
-def test_a_star_of_a_row_cannot_become_part_of_a_glob(value: Any, text: str) -> None:
+def test_star_of_a_row_is_refused_in_a_glob(value: Any, text: str) -> None:
     with pytest.raises(BadInput, match=r"template 't', scenario t-01: 'a.' has a \* or \? of its own"):
         expected_of(value, {"a": text})
 
@@ -270,9 +272,9 @@ def test_a_star_of_a_row_cannot_become_part_of_a_glob(value: Any, text: str) -> 
     ],
     ids=str,
 )
-def test_a_template_that_cannot_be_filled_says_which_and_where(more: dict[str, Any], sentence: str) -> None:
+def test_error_names_template_and_field(more: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadInput) as raised:
-        made(template(**more))
+        scenarios(template(**more))
     assert sentence in str(raised.value)
     assert "template" in str(raised.value)
 
@@ -291,13 +293,13 @@ def test_a_template_that_cannot_be_filled_says_which_and_where(more: dict[str, A
         ([template(data={"turns": float("nan")})], "the templates hold nan, which is no value of JSON"),
     ],
 )
-def test_a_list_that_holds_no_templates_is_refused(templates: Any, sentence: str) -> None:
+def test_value_that_is_not_a_list_of_templates_is_refused(templates: Any, sentence: str) -> None:
     with pytest.raises(BadInput) as raised:
-        scenarios_of(templates, TABLES)
+        fill_templates(templates, TABLES)
     assert sentence in str(raised.value)
 
 
-def test_what_holds_itself_or_grows_without_end_is_refused() -> None:
+def test_oversized_templates_are_refused() -> None:
     endless: list[Any] = []
     endless.append(endless)
     bomb: list[Any] = ["ha"]
@@ -308,7 +310,7 @@ def test_what_holds_itself_or_grows_without_end_is_refused() -> None:
         deep = [deep]
     for value, sentence in ((endless, "more than 100,000 values"), (bomb, "more than 100,000 values"), (deep, "nest deeper than 200")):
         with pytest.raises(BadInput, match=sentence):
-            made(template(data={"tasks": value}))
+            scenarios(template(data={"tasks": value}))
 
 
 def test_conditions_that_nothing_meets_are_not_looked_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,9 +320,9 @@ def test_conditions_that_nothing_meets_are_not_looked_for_for_ever(monkeypatch: 
         instructions="{a.a} {b.a} {c.a} {d.a} {e.a}", use=dict.fromkeys("abcde", "rows"), where={"e.a": "not {a.a}"}
     )  # fmt: skip
     with pytest.raises(BadInput, match="no rows of rows go together as `where` wants it among 1,000 combinations"):
-        made(one, tables=tables)
+        scenarios(one, tables=tables)
 
 
-def test_what_is_written_is_read_back_as_it_is() -> None:
-    (case,) = made(template(expected_function_calls=[{"functionName": "f", "arguments": {"id": "TKT-*", "t": "{ticket.title}"}}]))
+def test_written_scenarios_are_read_back_unchanged() -> None:
+    (case,) = scenarios(template(expected_function_calls=[{"functionName": "f", "arguments": {"id": "TKT-*", "t": "{ticket.title}"}}]))
     assert json.loads(write(case))["expected_function_calls"][0]["arguments"]["id"] == "TKT-*"

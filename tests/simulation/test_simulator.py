@@ -29,16 +29,16 @@ CASE = Case("s1", instructions="…", completion="the note is there", expected=(
 
 
 class Notes:
-    """A source of toolboxes with one tool. `opened_for` and `closed` tell of each conversation; `gone` makes every call fail."""
+    """A source of toolboxes with one tool. `opened_for` and `closed` tell of each conversation; `is_crashed` makes every call fail."""
 
     label = "notes"
     tools = (ADD_NOTE,)
 
-    def __init__(self, *, tells: bool = True, gone: int = 0) -> None:
+    def __init__(self, *, has_state: bool = True, is_crashed: int = 0) -> None:
         self.opened_for: list[str] = []
         self.closed = 0
-        self.gone = gone
-        self.tells = tells
+        self.is_crashed = is_crashed
+        self.has_state = has_state
 
     @asynccontextmanager
     async def open_toolbox(self, conversation: str) -> AsyncIterator[Toolbox]:
@@ -64,8 +64,8 @@ class _NotesBox:
 
     async def call(self, call: Call) -> ToolResult:
         await asyncio.sleep(0)
-        if self._source.gone:
-            self._source.gone -= 1
+        if self._source.is_crashed:
+            self._source.is_crashed -= 1
             raise ModelError("the tool server notes is gone")
         if call.name != "add":
             return ToolResult(f"there is no tool {call.name}", is_error=True)
@@ -73,24 +73,24 @@ class _NotesBox:
         return ToolResult("added")
 
     async def state(self) -> State | None:
-        return {"notes": dict(self._notes)} if self._source.tells else None
+        return {"notes": dict(self._notes)} if self._source.has_state else None
 
 
-class Lines:
+class LinesUser:
     """A user who says these lines, and is done with the last."""
 
     label = "lines"
 
     def __init__(self, *lines: str | UserTurn) -> None:
         self._lines = [line if isinstance(line, UserTurn) else UserTurn(line) for line in lines]
-        self.heard: list[list[Message]] = []
+        self.messages: list[list[Message]] = []
 
-    def start_session(self, case: Case, trial: int) -> "Lines":
+    def start_session(self, case: Case, trial: int) -> "LinesUser":
         return self
 
-    async def next_turn(self, heard: Sequence[Message]) -> UserTurn:
-        self.heard.append(list(heard))
-        return self._lines[min(len(self.heard), len(self._lines)) - 1]
+    async def next_turn(self, messages: Sequence[Message]) -> UserTurn:
+        self.messages.append(list(messages))
+        return self._lines[min(len(self.messages), len(self._lines)) - 1]
 
     async def __aenter__(self) -> Self:
         return self
@@ -110,32 +110,32 @@ class Doing:
         self._says = says
         self.turns = 0
 
-    async def reply(self, talk: Session) -> None:
+    async def reply(self, session: Session) -> None:
         self.turns += 1
         if self.turns == 1:
             for call in self._calls:
-                talk.messages.append(Message("assistant", "", (call,)))
-                talk.messages.append(Message("tool", (await talk.toolbox.call(call)).text, (), call.id, call.name))
-        talk.messages.append(Message("assistant", f"{self._says} {self.turns}" if self._says else ""))
+                session.messages.append(Message("assistant", "", (call,)))
+                session.messages.append(Message("tool", (await session.toolbox.call(call)).text, (), call.id, call.name))
+        session.messages.append(Message("assistant", f"{self._says} {self.turns}" if self._says else ""))
 
 
 def in_a_loop(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
     return asyncio.run(work())
 
 
-def conversation(agent: Agent, user: Lines, source: Notes | None = None, case: Case = CASE, **more: Any) -> Prediction:
+def conversation(agent: Agent, user: LinesUser, source: Notes | None = None, case: Case = CASE, **more: Any) -> Prediction:
     async def work() -> Prediction:
         async with Simulator("a", agent, user, source or Notes(), **more) as simulator:
             return await simulator.predict(case)
 
-    reply: Prediction = in_a_loop(work)
-    return reply
+    prediction: Prediction = in_a_loop(work)
+    return prediction
 
 
-def test_the_user_begins_and_everything_is_recorded() -> None:
-    user = Lines("Add a note, please.", BYE)
-    reply = conversation(Doing(ADD), user, system="Be kind.")
-    assert [(message.role, message.text) for message in reply.transcript] == [
+def test_user_speaks_first_and_the_conversation_is_recorded() -> None:
+    user = LinesUser("Add a note, please.", BYE)
+    prediction = conversation(Doing(ADD), user, system="Be kind.")
+    assert [(message.role, message.text) for message in prediction.transcript] == [
         ("system", "Be kind."),
         ("user", "Add a note, please."),
         ("assistant", ""),
@@ -144,10 +144,10 @@ def test_the_user_begins_and_everything_is_recorded() -> None:
         ("user", "That is all, bye."),
         ("assistant", "Fine. 2"),
     ]
-    assert (reply.calls, reply.text, reply.ending) == ((ADD,), "Fine. 2", "completed")
-    assert reply.states is not None
-    assert reply.states.reached == reply.states.expected == {"notes": {"N-1": {"title": "Printer"}}}
-    assert [[(message.role, message.text) for message in heard] for heard in user.heard] == [
+    assert (prediction.calls, prediction.text, prediction.ending) == ((ADD,), "Fine. 2", "completed")
+    assert prediction.states is not None
+    assert prediction.states.reached == prediction.states.expected == {"notes": {"N-1": {"title": "Printer"}}}
+    assert [[(message.role, message.text) for message in messages] for messages in user.messages] == [
         [],
         [("user", "Add a note, please."), ("assistant", "Fine. 1")],
     ]
@@ -176,33 +176,33 @@ def test_the_user_begins_and_everything_is_recorded() -> None:
         "a user who says nothing",
     ],
 )
-def test_every_conversation_ends_for_a_reason(agent: Doing, lines: tuple[str | UserTurn, ...], ending: str) -> None:
-    assert conversation(agent, Lines(*lines), max_turns=4).ending == ending
+def test_every_conversation_has_an_ending(agent: Doing, lines: tuple[str | UserTurn, ...], ending: str) -> None:
+    assert conversation(agent, LinesUser(*lines), max_turns=4).ending == ending
 
 
-def test_who_says_nothing_and_is_done_gets_no_answer() -> None:
+def test_silent_user_who_is_done_gets_no_reply() -> None:
     agent = Doing()
-    conversation(agent, Lines(UserTurn("", done=True)))
+    conversation(agent, LinesUser(UserTurn("", done=True)))
     assert agent.turns == 0
 
 
-def test_what_was_spent_is_added_up() -> None:
-    user = Lines(UserTurn("Hi", usage=Usage(1.0, 10, 2, 0.5)), UserTurn("Bye", done=True, usage=Usage(1.0, 20, 3, None)))
-    reply = conversation(Doing(), user)
-    assert reply.usage is not None
-    assert (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.cost) == (30, 5, 0.5)
+def test_usage_is_summed() -> None:
+    user = LinesUser(UserTurn("Hi", usage=Usage(1.0, 10, 2, 0.5)), UserTurn("Bye", done=True, usage=Usage(1.0, 20, 3, None)))
+    prediction = conversation(Doing(), user)
+    assert prediction.usage is not None
+    assert (prediction.usage.input_tokens, prediction.usage.output_tokens, prediction.usage.cost) == (30, 5, 0.5)
 
 
 def test_tools_that_tell_no_state_leave_none() -> None:
-    reply = conversation(Doing(ADD), Lines("Add it.", BYE), Notes(tells=False))
-    assert (reply.states, reply.ending) == (None, "completed")
+    prediction = conversation(Doing(ADD), LinesUser("Add it.", BYE), Notes(has_state=False))
+    assert (prediction.states, prediction.ending) == (None, "completed")
 
 
-def test_what_the_expected_calls_lead_to_is_found_out_once_for_all_trials() -> None:
+def test_expected_changes_are_computed_once_for_all_trials() -> None:
     source = Notes()
 
     async def work() -> list[Prediction]:
-        async with Simulator("a", Doing(ADD), Lines("Add it.", BYE), source) as simulator:
+        async with Simulator("a", Doing(ADD), LinesUser("Add it.", BYE), source) as simulator:
             return list(await asyncio.gather(*(simulator.predict(CASE, trial=trial) for trial in range(5))))
 
     assert len(in_a_loop(work)) == 5
@@ -210,11 +210,11 @@ def test_what_the_expected_calls_lead_to_is_found_out_once_for_all_trials() -> N
     assert source.closed == 6
 
 
-def test_a_server_that_dies_is_an_error_of_that_conversation_and_the_next_one_tries_again() -> None:
-    source = Notes(gone=1)  # the first call is that of the expected calls on a fresh copy
+def test_crashed_server_is_an_error_of_one_conversation() -> None:
+    source = Notes(is_crashed=1)  # the first call is that of the expected calls on a fresh copy
 
     async def work() -> Prediction:
-        async with Simulator("a", Doing(ADD), Lines("Add it.", BYE), source) as simulator:
+        async with Simulator("a", Doing(ADD), LinesUser("Add it.", BYE), source) as simulator:
             with pytest.raises(ModelError, match="the tool server notes is gone"):
                 await simulator.predict(CASE)
             return await simulator.predict(CASE, trial=1)
@@ -223,15 +223,15 @@ def test_a_server_that_dies_is_an_error_of_that_conversation_and_the_next_one_tr
     assert source.closed == len(source.opened_for)
 
 
-def test_a_conversation_that_is_given_up_closes_its_toolbox() -> None:
+def test_cancelled_conversation_closes_its_toolbox() -> None:
     source = Notes()
 
     class Waiting:
-        async def reply(self, talk: Session) -> None:
+        async def reply(self, session: Session) -> None:
             await asyncio.sleep(30)
 
     async def work() -> None:
-        async with Simulator("a", Waiting(), Lines("Hi"), source) as simulator:
+        async with Simulator("a", Waiting(), LinesUser("Hi"), source) as simulator:
             task = asyncio.create_task(simulator.predict(CASE))
             await asyncio.sleep(0.02)
             task.cancel()
@@ -245,19 +245,19 @@ def test_a_conversation_that_is_given_up_closes_its_toolbox() -> None:
 # agents: models that call, and chatbots that report
 
 
-def voice(monkeypatch: pytest.MonkeyPatch, *answers: Any) -> tuple[ModelClient, list[tuple[list[Any], list[Any]]]]:
+def make_client(monkeypatch: pytest.MonkeyPatch, *answers: Any) -> tuple[ModelClient, list[tuple[list[Any], list[Any]]]]:
     """A model that gives these answers, and what it was asked."""
-    asked: list[tuple[list[Any], list[Any]]] = []
+    requests: list[tuple[list[Any], list[Any]]] = []
 
     def answer(messages: list[Any], tools: list[Any]) -> Any:
-        asked.append((messages, tools))
-        given = answers[min(len(asked), len(answers)) - 1]
+        requests.append((messages, tools))
+        given = answers[min(len(requests), len(answers)) - 1]
         if isinstance(given, Exception):
             raise given
         return given
 
     monkeypatch.setattr(sys.modules[__name__], "answering", answer, raising=False)
-    return ModelClient(ModelSettings(model=f"python:{__name__}:answering", retries=0), Keys(), None), asked
+    return ModelClient(ModelSettings(model=f"python:{__name__}:answering", retries=0), Keys(), None), requests
 
 
 def called(*calls: tuple[str, Any], text: str | None = None, call_id: str | None = "c1") -> dict[str, Any]:
@@ -275,14 +275,14 @@ def called(*calls: tuple[str, Any], text: str | None = None, call_id: str | None
     }
 
 
-def test_a_model_is_asked_until_it_says_something(monkeypatch: pytest.MonkeyPatch) -> None:
-    spoken, asked = voice(monkeypatch, called(("add", {"title": "a"}), ("add", {"title": "b"})), "Both are there.", "Bye.")
-    reply = conversation(ToolCallingAgent(spoken, max_steps=5), Lines("Add a and b.", BYE), clients=[spoken])
-    assert [call.arguments["title"] for call in reply.calls] == ["a", "b"]
-    assert [message["role"] for message in asked[1][0]] == ["user", "assistant", "tool", "tool"]
-    assert [message["content"] for message in asked[1][0][2:]] == ["added", "added"]
-    assert [tool["function"]["name"] for tool in asked[0][1]] == ["add"]
-    assert len({call.id for call in reply.calls}) == 2
+def test_model_is_requested_until_it_returns_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    client, requests = make_client(monkeypatch, called(("add", {"title": "a"}), ("add", {"title": "b"})), "Both are there.", "Bye.")
+    prediction = conversation(ToolCallingAgent(client, max_steps=5), LinesUser("Add a and b.", BYE), clients=[client])
+    assert [call.arguments["title"] for call in prediction.calls] == ["a", "b"]
+    assert [message["role"] for message in requests[1][0]] == ["user", "assistant", "tool", "tool"]
+    assert [message["content"] for message in requests[1][0][2:]] == ["added", "added"]
+    assert [tool["function"]["name"] for tool in requests[0][1]] == ["add"]
+    assert len({call.id for call in prediction.calls}) == 2
 
 
 @pytest.mark.parametrize(
@@ -290,58 +290,56 @@ def test_a_model_is_asked_until_it_says_something(monkeypatch: pytest.MonkeyPatc
     [(("add", "{no json"), "The call cannot be read"), (("remove", {}), "there is no tool remove")],
     ids=["malformed", "unknown"],
 )
-def test_a_call_that_cannot_be_carried_out_is_an_error_result_for_the_agent(
-    monkeypatch: pytest.MonkeyPatch, call: tuple[str, Any], result: str
-) -> None:
-    spoken, asked = voice(monkeypatch, called(call), "Sorry.")
-    reply = conversation(ToolCallingAgent(spoken, max_steps=5), Lines("Do it.", BYE), clients=[spoken])
-    assert result in asked[1][0][-1]["content"]
-    assert len(reply.calls) == 1
+def test_call_that_cannot_be_executed_is_an_error_result(monkeypatch: pytest.MonkeyPatch, call: tuple[str, Any], result: str) -> None:
+    client, requests = make_client(monkeypatch, called(call), "Sorry.")
+    prediction = conversation(ToolCallingAgent(client, max_steps=5), LinesUser("Do it.", BYE), clients=[client])
+    assert result in requests[1][0][-1]["content"]
+    assert len(prediction.calls) == 1
 
 
 def test_calling_without_end_is_a_step_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    spoken, asked = voice(monkeypatch, called(("add", {"title": "a"})))
-    reply = conversation(ToolCallingAgent(spoken, max_steps=4), Lines("Do it.", BYE), clients=[spoken])
-    assert (reply.ending, len(asked), len(reply.calls)) == ("step limit", 4, 4)
+    client, requests = make_client(monkeypatch, called(("add", {"title": "a"})))
+    prediction = conversation(ToolCallingAgent(client, max_steps=4), LinesUser("Do it.", BYE), clients=[client])
+    assert (prediction.ending, len(requests), len(prediction.calls)) == ("step limit", 4, 4)
 
 
 def test_too_many_calls_at_once_are_not_carried_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    spoken, _ = voice(monkeypatch, called(*[("add", {"title": str(number)}) for number in range(MAX_CALLS + 5)]), "Done.")
-    reply = conversation(ToolCallingAgent(spoken, max_steps=4), Lines("Do it.", BYE), clients=[spoken])
-    results = [message.text for message in reply.transcript if message.role == "tool"]
+    client, _ = make_client(monkeypatch, called(*[("add", {"title": str(number)}) for number in range(MAX_CALLS + 5)]), "Done.")
+    prediction = conversation(ToolCallingAgent(client, max_steps=4), LinesUser("Do it.", BYE), clients=[client])
+    results = [message.text for message in prediction.transcript if message.role == "tool"]
     assert (results.count("added"), len(results)) == (MAX_CALLS, MAX_CALLS + 5)
-    assert reply.states is not None
-    assert len(reply.states.reached["notes"]) == MAX_CALLS
+    assert prediction.states is not None
+    assert len(prediction.states.reached["notes"]) == MAX_CALLS
 
 
-def test_a_chatbot_sees_what_was_said_and_reports_its_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    spoken, asked = voice(monkeypatch, called(("add", {"title": "Printer"}), text="It is there."), "Bye.")
+def test_chatbot_sees_visible_messages_and_reports_its_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    client, requests = make_client(monkeypatch, called(("add", {"title": "Printer"}), text="It is there."), "Bye.")
 
     async def work() -> Prediction:
         async with Simulator(
-            "a", ReportingAgent(spoken), Lines("Add it.", BYE), NoToolSource(), clients=[spoken], system="hidden"
+            "a", ReportingAgent(client), LinesUser("Add it.", BYE), NoToolSource(), clients=[client], system="hidden"
         ) as simulator:
             return await simulator.predict(CASE)
 
-    reply: Prediction = in_a_loop(work)
-    assert [call.name for call in reply.calls] == ["add"]
-    assert [(message["role"], message["content"]) for message in asked[1][0]] == [
+    prediction: Prediction = in_a_loop(work)
+    assert [call.name for call in prediction.calls] == ["add"]
+    assert [(message["role"], message["content"]) for message in requests[1][0]] == [
         ("user", "Add it."),
         ("assistant", "It is there."),
         ("user", "That is all, bye."),
     ]
-    assert (reply.states, reply.ending) == (None, "completed")
+    assert (prediction.states, prediction.ending) == (None, "completed")
 
 
-def test_a_model_that_fails_is_an_error_of_the_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
-    spoken, _ = voice(monkeypatch, RuntimeError("out of paper"))
+def test_failing_model_is_an_error_of_the_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+    client, _ = make_client(monkeypatch, RuntimeError("out of paper"))
     with pytest.raises(ModelError, match="out of paper"):
-        conversation(ToolCallingAgent(spoken, max_steps=4), Lines("Do it.", BYE), clients=[spoken])
+        conversation(ToolCallingAgent(client, max_steps=4), LinesUser("Do it.", BYE), clients=[client])
 
 
 def test_ids_of_calls_are_their_own() -> None:
-    talk = Session(CASE, 0, _NotesBox(Notes()), [Message("assistant", "", (Call("add", {}, "call_2"),))])
-    calls = with_unique_ids((Call("add", {}, "call_2"), Call("add"), Call("add", {}, "mine")), talk)
+    session = Session(CASE, 0, _NotesBox(Notes()), [Message("assistant", "", (Call("add", {}, "call_2"),))])
+    calls = with_unique_ids((Call("add", {}, "call_2"), Call("add"), Call("add", {}, "mine")), session)
     assert len({call.id for call in calls} | {"call_2"}) == 4
     assert calls[2].id == "mine"
 
@@ -349,26 +347,26 @@ def test_ids_of_calls_are_their_own() -> None:
 # many at once
 
 
-class Filing:
+class FilingAgent:
     """Opens a ticket with the title that the user says, and tells the titles that it then finds."""
 
-    async def reply(self, talk: Session) -> None:
-        title = next(message.text for message in talk.messages if message.role == "user")
-        if len(talk.visible_messages) == 1:
+    async def reply(self, session: Session) -> None:
+        title = next(message.text for message in session.messages if message.role == "user")
+        if len(session.visible_messages) == 1:
             for call in (
                 Call(helpdesk.CREATE_TICKET, {**TICKET, "title": title}),
                 Call(helpdesk.SEARCH_TICKETS, {"query": "concurrent"}),
             ):
                 await asyncio.sleep(0)
-                result = await talk.toolbox.call(call)
+                result = await session.toolbox.call(call)
                 assert not result.is_error, result.text
-                talk.messages += [Message("assistant", "", (call,)), Message("tool", result.text)]
-        talk.messages.append(Message("assistant", "Filed."))
+                session.messages += [Message("assistant", "", (call,)), Message("tool", result.text)]
+        session.messages.append(Message("assistant", "Filed."))
 
 
-class Titled(Lines):
-    def start_session(self, case: Case, trial: int) -> Lines:
-        return Lines(f"Concurrent {case.id}", BYE)
+class TitleUser(LinesUser):
+    def start_session(self, case: Case, trial: int) -> LinesUser:
+        return LinesUser(f"Concurrent {case.id}", BYE)
 
 
 @contextmanager
@@ -387,21 +385,21 @@ def over_stdio() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("served", [over_stdio, over_http], ids=["stdio", "http"])
-def test_fifty_conversations_at_once_over_one_server_never_see_each_others_tickets(served: Callable[[], Any]) -> None:
+def test_concurrent_conversations_over_one_server_are_separate(served: Callable[[], Any]) -> None:
     cases = [
         Case(f"c{number}", instructions="…", expected=(Call(helpdesk.CREATE_TICKET, {**TICKET, "title": f"Concurrent c{number}"}),))
         for number in range(50)
     ]
 
     async def work(spec: str) -> list[Prediction]:
-        async with Simulator("a", Filing(), Titled(), open_tools([spec], keys=Keys())) as simulator:
+        async with Simulator("a", FilingAgent(), TitleUser(), open_tools([spec], keys=Keys())) as simulator:
             return list(await asyncio.gather(*(simulator.predict(case) for case in cases)))
 
     with served() as spec:
         replies = asyncio.run(work(spec))
-    for case, reply in zip(cases, replies, strict=True):
-        found = json.loads(next(message.text for message in reversed(reply.transcript) if message.role == "tool"))
+    for case, prediction in zip(cases, replies, strict=True):
+        found = json.loads(next(message.text for message in reversed(prediction.transcript) if message.role == "tool"))
         assert [ticket["title"] for ticket in found["tickets"]] == [f"Concurrent {case.id}"]
-        assert reply.states is not None
-        assert list(reply.states.reached["tickets"]) == ["TKT-1041"]
-        assert reply.states.reached == reply.states.expected
+        assert prediction.states is not None
+        assert list(prediction.states.reached["tickets"]) == ["TKT-1041"]
+        assert prediction.states.reached == prediction.states.expected

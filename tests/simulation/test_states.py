@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from callmark.simulation.session import State, ToolResult
-from callmark.simulation.states import Changed, changes, expected_changes, with_reached
+from callmark.simulation.states import StateChanges, changes, expected_changes, with_reached
 from callmark.types import Call, EndStates, Tool
 
 ROW = {"title": "Printer", "priority": "Low"}
@@ -50,30 +50,30 @@ def expected(*calls: Call, desk: Desk | None = None) -> EndStates:
 @pytest.mark.parametrize(
     "before, after, found",
     [
-        ({}, {}, Changed()),
-        ({"t": {"1": {"a": 1}}}, {"t": {"1": {"a": 1.0}}}, Changed()),
-        ({"t": {"1": {"a": 1}}}, {"t": {"1": {"a": 2}}}, Changed({"t": {"1": {"a": 2}}})),
-        ({"t": {"1": {"a": 1}}}, {"t": {}}, Changed({"t": {"1": None}})),
-        ({"t": {}}, {"t": {"2": {"a": 1}}, "u": {"3": {}}}, Changed({"t": {"2": {"a": 1}}, "u": {"3": {}}}, ("t/2", "u/3"))),
-        ({"t": {"1": {"a": {"$any": True}}}}, {"t": {"1": {"a": 5}}}, Changed({"t": {"1": {"a": 5}}})),
+        ({}, {}, StateChanges()),
+        ({"t": {"1": {"a": 1}}}, {"t": {"1": {"a": 1.0}}}, StateChanges()),
+        ({"t": {"1": {"a": 1}}}, {"t": {"1": {"a": 2}}}, StateChanges({"t": {"1": {"a": 2}}})),
+        ({"t": {"1": {"a": 1}}}, {"t": {}}, StateChanges({"t": {"1": None}})),
+        ({"t": {}}, {"t": {"2": {"a": 1}}, "u": {"3": {}}}, StateChanges({"t": {"2": {"a": 1}}, "u": {"3": {}}}, ("t/2", "u/3"))),
+        ({"t": {"1": {"a": {"$any": True}}}}, {"t": {"1": {"a": 5}}}, StateChanges({"t": {"1": {"a": 5}}})),
     ],
 )
-def test_changes_are_the_rows_that_differ(before: State, after: State, found: Changed) -> None:
+def test_changes_are_the_rows_that_differ(before: State, after: State, found: StateChanges) -> None:
     assert changes(before, after) == found
 
 
-def test_the_expected_calls_are_carried_out_on_a_fresh_copy() -> None:
+def test_expected_calls_run_in_a_fresh_toolbox() -> None:
     assert expected(Call("desk-CREATE", {"title": "Mouse", "priority": "High"})) == EndStates(
         expected={"tickets": {"TKT-2": {"title": "Mouse", "priority": "High"}}}, new_expected=("tickets/TKT-2",)
     )
 
 
-def test_a_glob_stands_for_what_an_earlier_call_gave() -> None:
-    made = expected(
+def test_glob_is_substituted_by_an_earlier_result() -> None:
+    calls = expected(
         Call("Desk-create", {"title": "Mouse"}), Call("Desk-update", {"ticket_id": {"$glob": "tkt-*", "$case": False}, "priority": "High"})
     )
-    assert made.expected == {"tickets": {"TKT-2": {"title": "Mouse", "priority": "High"}}}
-    assert not made.unknown
+    assert calls.expected == {"tickets": {"TKT-2": {"title": "Mouse", "priority": "High"}}}
+    assert not calls.unknown
 
 
 @pytest.mark.parametrize(
@@ -88,14 +88,14 @@ def test_a_glob_stands_for_what_an_earlier_call_gave() -> None:
         ("seats", {"$approx": 4, "$abs": 1}, {"$approx": 4, "$abs": 1}),
     ],
 )
-def test_what_stood_in_for_a_matcher_is_compared_by_it_again(name: str, matcher: Any, cell: Any) -> None:
-    made = expected(Call("Desk-create", {"title": "Mouse", "priority": "Low", name: matcher}))
-    assert not made.unknown
-    assert made.expected["tickets"]["TKT-2"] is not None
-    assert made.expected["tickets"]["TKT-2"][name] == cell
+def test_matcher_replaces_its_substitute_in_changed_rows(name: str, matcher: Any, cell: Any) -> None:
+    calls = expected(Call("Desk-create", {"title": "Mouse", "priority": "Low", name: matcher}))
+    assert not calls.unknown
+    assert calls.expected["tickets"]["TKT-2"] is not None
+    assert calls.expected["tickets"]["TKT-2"][name] == cell
 
 
-def test_what_stood_in_for_a_matcher_makes_no_other_column_arbitrary() -> None:
+def test_substitute_makes_no_other_column_arbitrary() -> None:
     found = expected(Call("Desk-create", {"title": "x", "seats": {"$any": True}, "floor": 1}))
     assert found.expected == {"tickets": {"TKT-2": {"title": "x", "seats": {"$any": True}, "floor": 1}}}
 
@@ -115,16 +115,16 @@ def test_what_stood_in_for_a_matcher_makes_no_other_column_arbitrary() -> None:
         ),
     ],
 )
-def test_where_it_cannot_be_known_it_says_why(calls: list[Call], why: str) -> None:
+def test_unknown_end_state_has_a_reason(calls: list[Call], why: str) -> None:
     assert expected(*calls) == EndStates(unknown=why)
 
 
-def test_tools_that_do_not_tell_their_state_are_said() -> None:
+def test_tools_without_a_state_make_the_end_state_unknown() -> None:
     said = "the tools do not tell their state"
     assert expected(desk=Desk(tells=False)) == EndStates(unknown=said)
     assert with_reached(EndStates(), None, None) == EndStates(unknown=said)
 
 
-def test_what_was_reached_stands_beside_what_was_expected() -> None:
+def test_reached_changes_are_added_to_the_expected() -> None:
     found = with_reached(EndStates(expected={"t": {"2": {"a": 1}}}, new_expected=("t/2",)), {"t": {}}, {"t": {"5": {"a": 1}}})
     assert found == EndStates({"t": {"5": {"a": 1}}}, {"t": {"2": {"a": 1}}}, ("t/5",), ("t/2",))

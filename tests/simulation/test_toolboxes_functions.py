@@ -37,10 +37,10 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     return write
 
 
-def use(spec: str, what: Use, timeout: float = 20) -> None:
+def use(spec: str, check: Use, timeout: float = 20) -> None:
     async def run() -> None:
         async with open_tools([f"python:{spec}"], timeout=timeout) as tools:
-            await what(tools)
+            await check(tools)
 
     asyncio.run(run())
 
@@ -48,24 +48,24 @@ def use(spec: str, what: Use, timeout: float = 20) -> None:
 def names(spec: str) -> list[str]:
     found: list[str] = []
 
-    async def what(tools: ToolSource) -> None:
+    async def check(tools: ToolSource) -> None:
         found.extend(tool.name for tool in tools.tools)
 
-    use(spec, what)
+    use(spec, check)
     return found
 
 
-def called(spec: str, name: str, timeout: float = 20, **arguments: Any) -> ToolResult | str:
+def call_tool(spec: str, name: str, timeout: float = 20, **arguments: Any) -> ToolResult | str:
     found: list[ToolResult | str] = []
 
-    async def what(tools: ToolSource) -> None:
+    async def check(tools: ToolSource) -> None:
         async with tools.open_toolbox("a") as toolbox:
             try:
                 found.append(await toolbox.call(Call(name, arguments)))
             except ModelError as error:
                 found.append(str(error))
 
-    use(spec, what, timeout)
+    use(spec, check, timeout)
     return found[0]
 
 
@@ -142,7 +142,7 @@ SCHEMAS: list[tuple[Any, Any, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("hint", "default", "expected"), SCHEMAS)
-def test_the_schema_of_a_parameter_follows_from_its_type_and_default(hint: Any, default: Any, expected: dict[str, Any]) -> None:
+def test_schema_of_a_parameter_follows_from_type_and_default(hint: Any, default: Any, expected: dict[str, Any]) -> None:
     def function(value: Any = default) -> None: ...
 
     function.__annotations__ = {"value": hint}
@@ -199,7 +199,7 @@ SPHINX = """Books a room.
 
 
 @pytest.mark.parametrize("docstring", [GOOGLE, NUMPY, SPHINX])
-def test_a_docstring_is_read_in_three_styles(docstring: str) -> None:
+def test_docstring_is_read_in_three_styles(docstring: str) -> None:
     found = read_docstring(docstring)
     assert found.text == "Books a room.\n\nIt takes a while."
     assert found.parameters == {"city": "The city: a name, or a code.", "nights": "How many."}
@@ -208,7 +208,7 @@ def test_a_docstring_is_read_in_three_styles(docstring: str) -> None:
 @pytest.mark.parametrize(
     ("docstring", "text"), [(None, ""), ("", ""), ("Args:", ""), ("One: two.\n\nThree:\n  four", "One: two.\n\nThree:\n  four")]
 )
-def test_a_docstring_that_says_nothing_of_parameters(docstring: str | None, text: str) -> None:
+def test_docstring_without_parameters(docstring: str | None, text: str) -> None:
     assert read_docstring(docstring).text == text
     assert read_docstring(docstring).parameters == {}
 
@@ -272,7 +272,7 @@ CALLS: list[tuple[str, dict[str, Any], ToolResult]] = [
 
 
 def test_functions_are_called_as_they_want_it(module: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    async def what(tools: ToolSource) -> None:
+    async def check(tools: ToolSource) -> None:
         assert [tool.name for tool in tools.tools] == ["order", "later", "fails", "leaves", "nothing", "anything", "slow"]
         assert tools.tools[0].description == "Orders an item."
         async with tools.open_toolbox("a") as toolbox:
@@ -280,26 +280,26 @@ def test_functions_are_called_as_they_want_it(module: Write, capsys: pytest.Capt
                 assert await toolbox.call(Call(name, arguments)) == expected
             assert await toolbox.state() is None
 
-    use(module(SHOP), what)
+    use(module(SHOP), check)
     assert capsys.readouterr().out == ""
 
 
-def test_a_function_that_changes_its_arguments_does_not_change_the_call(module: Write) -> None:
+def test_function_that_modifies_its_arguments_does_not_change_the_call(module: Write) -> None:
     name = module("def take(items, more: dict):\n    more['n'] = items.pop()\n    return [items, more]\n")
     call = Call("take", {"items": ["a"], "more": {}})
 
-    async def what(tools: ToolSource) -> None:
+    async def check(tools: ToolSource) -> None:
         async with tools.open_toolbox("a") as toolbox:
             assert await toolbox.call(call) == ToolResult('[[],{"n":"a"}]')
 
-    use(name, what)
+    use(name, check)
     assert call.arguments == {"items": ["a"], "more": {}}
 
 
-def test_a_function_that_does_not_come_back_is_no_reply(module: Write) -> None:
+def test_function_that_times_out_raises_a_model_error(module: Write) -> None:
     began = time.monotonic()
     name = module(SHOP)
-    assert called(name, "slow", timeout=0.2) == f"slow of python:{name} did not come back within 0.2 s"
+    assert call_tool(name, "slow", timeout=0.2) == f"slow of python:{name} did not come back within 0.2 s"
     assert time.monotonic() - began < 2
 
 
@@ -336,37 +336,37 @@ def broken():
 
 
 @pytest.mark.parametrize("maker", ["Desk", "Desk()", "made()"])
-def test_a_class_is_made_anew_for_each_conversation(module: Write, maker: str) -> None:
-    async def what(tools: ToolSource) -> None:
+def test_class_is_instantiated_for_each_conversation(module: Write, maker: str) -> None:
+    async def check(tools: ToolSource) -> None:
         assert [tool.name for tool in tools.tools] == ["open_ticket", "now"]
         async with tools.open_toolbox("a") as one, tools.open_toolbox("b") as other:
             assert await one.call(Call("open_ticket", {"title": "x"})) == ToolResult("T1")
             assert await one.state() == {"tickets": {"T1": {"title": "x"}}}
             assert await other.state() == {"tickets": {}}
 
-    use(f"{module(DESK)}:{maker}", what)
+    use(f"{module(DESK)}:{maker}", check)
 
 
-def test_a_list_of_functions_may_be_made_too(module: Write) -> None:
-    async def what(tools: ToolSource) -> None:
+def test_factory_may_return_a_list_of_functions(module: Write) -> None:
+    async def check(tools: ToolSource) -> None:
         async with tools.open_toolbox("a") as toolbox:
             await toolbox.call(Call("note", {"text": "x"}))
             assert await toolbox.state() == {"notes": {"x": {}}}
 
-    use(f"{module(DESK)}:listed()", what)
+    use(f"{module(DESK)}:listed()", check)
 
 
-def test_tools_that_cannot_be_made_for_one_conversation_are_no_reply_there(module: Write) -> None:
+def test_failing_factory_is_an_error_of_one_conversation(module: Write) -> None:
     code = "made = []\ndef f(): return 'ok'\ndef tools():\n    made.append(1)\n    return [5] if len(made) == 2 else [f]\n"
 
-    async def what(tools: ToolSource) -> None:
+    async def check(tools: ToolSource) -> None:
         with pytest.raises(ModelError, match="an int stands among the tools"):
             async with tools.open_toolbox("a"):
                 pass
         async with tools.open_toolbox("b") as toolbox:
             assert await toolbox.call(Call("f")) == ToolResult("ok")
 
-    use(f"{module(code)}:tools()", what)
+    use(f"{module(code)}:tools()", check)
 
 
 def test_names_pick_functions(module: Write) -> None:
@@ -387,13 +387,13 @@ def test_names_pick_functions(module: Write) -> None:
         ("{desk}:Desk,made()", "there are two tools called open_ticket in python:{desk}:Desk,made()"),
     ],
 )
-def test_what_cannot_be_used_is_refused(module: Write, spec: str, expected: str) -> None:
+def test_unusable_python_spec_is_refused(module: Write, spec: str, expected: str) -> None:
     written = {"desk": module(DESK), "empty": module("x = 1"), "bad": module("def")}
     assert refusal(spec.format(**written)).startswith(expected.format(**written))
 
 
-def test_a_state_that_is_none_is_no_reply(module: Write) -> None:
-    async def what(tools: ToolSource) -> None:
+def test_invalid_state_raises_a_model_error(module: Write) -> None:
+    async def check(tools: ToolSource) -> None:
         async with tools.open_toolbox("a") as toolbox:
             await reads(toolbox)
 
@@ -401,4 +401,4 @@ def test_a_state_that_is_none_is_no_reply(module: Write) -> None:
         with pytest.raises(ModelError, match="is not made of tables, rows by their key, and columns"):
             await toolbox.state()
 
-    use(module("def state(): return {'tickets': 3}\ndef tool(): ..."), what)
+    use(module("def state(): return {'tickets': 3}\ndef tool(): ..."), check)

@@ -24,22 +24,22 @@ from tests.simulation.mcp_servers import ends_soon, free_port, raw_server, real_
 Use = Callable[[ToolSource], Awaitable[None]]
 
 
-def use(spec: str, what: Use, timeout: float = 20) -> None:
+def use(spec: str, check: Use, timeout: float = 20) -> None:
     async def run() -> None:
         async with open_tools([spec], timeout=timeout, keys=Keys()) as tools:
-            await what(tools)
+            await check(tools)
 
     asyncio.run(run())
 
 
-async def done(toolbox: Toolbox, name: str, **arguments: object) -> ToolResult:
+async def call_tool(toolbox: Toolbox, name: str, **arguments: object) -> ToolResult:
     return await toolbox.call(Call(name, dict(arguments)))
 
 
 async def said(toolbox: Toolbox, name: str) -> str:
     """The text of the result, or why there is none."""
     try:
-        return (await done(toolbox, name)).text
+        return (await call_tool(toolbox, name)).text
     except ModelError as error:
         return f"no reply: {error}"
 
@@ -48,12 +48,12 @@ def acted(command: str, timeout: float = 20, times: int = 1) -> list[str]:
     """What comes of a call of `act`, in a conversation of its own each time."""
     found: list[str] = []
 
-    async def what(tools: ToolSource) -> None:
+    async def check(tools: ToolSource) -> None:
         for _ in range(times):
             async with tools.open_toolbox("a") as toolbox:
                 found.append(await said(toolbox, "act"))
 
-    use(f"mcp:{command}", what, timeout)
+    use(f"mcp:{command}", check, timeout)
     return found
 
 
@@ -73,27 +73,29 @@ def _short_moments(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_short_moments")
-def test_each_conversation_has_a_server_of_its_own(tmp_path: Path) -> None:
+def test_each_conversation_has_its_own_server(tmp_path: Path) -> None:
     pids: list[int] = []
 
-    async def what(tools: ToolSource) -> None:
+    async def check(tools: ToolSource) -> None:
         assert [tool.name for tool in tools.tools][:2] == ["add_note", "pid"]
         assert tools.tools[0].description == "Add a note."
         assert tools.tools[0].parameters["required"] == ["title"]
         async with tools.open_toolbox("a") as one, tools.open_toolbox("b") as other:
             assert one.tools == tools.tools
-            assert await done(one, "add_note", title="milk") == ToolResult("added milk")
+            assert await call_tool(one, "add_note", title="milk") == ToolResult("added milk")
             assert await one.state() == {"notes": {"milk": {"text": ""}}}
             assert await other.state() == {"notes": {}}
             pids.extend([int(await said(one, "pid")), int(await said(other, "pid"))])
-            assert await done(one, "structured") == ToolResult('{"count":2}')
-            assert await done(one, "refuse") == ToolResult("not allowed", is_error=True)
-            assert await done(one, "picture") == ToolResult("before\n[image: image/png]")
-            assert (await done(one, "add_note", title=7)).is_error
-            assert await done(one, "add_nots") == ToolResult("There is no tool called 'add_nots'. Did you mean add_note?", is_error=True)
+            assert await call_tool(one, "structured") == ToolResult('{"count":2}')
+            assert await call_tool(one, "refuse") == ToolResult("not allowed", is_error=True)
+            assert await call_tool(one, "picture") == ToolResult("before\n[image: image/png]")
+            assert (await call_tool(one, "add_note", title=7)).is_error
+            assert await call_tool(one, "add_nots") == ToolResult(
+                "There is no tool called 'add_nots'. Did you mean add_note?", is_error=True
+            )
             assert (await one.call(Call("add_note", malformed="not JSON"))).is_error
             assert await said(one, "noisy") == "done"
-            big = await done(one, "big")
+            big = await call_tool(one, "big")
             assert big.text.startswith("é" * 524_288 + "\n")
             assert big.text.endswith("[cut: the result has 2,000,000 bytes, these are the first 1,048,576]")
             gone = await said(other, "die")
@@ -103,24 +105,24 @@ def test_each_conversation_has_a_server_of_its_own(tmp_path: Path) -> None:
             assert await said(one, "pid") == str(pids[0])
             assert str(pids[0]) != str(pids[1])
 
-    use(f"mcp:{real_server(tmp_path)}", what)
+    use(f"mcp:{real_server(tmp_path)}", check)
     assert all(map(ends_soon, pids))
 
 
 @pytest.mark.usefixtures("_short_moments")
-def test_a_server_that_keeps_conversations_apart_serves_them_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_that_separates_conversations_is_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("callmark.simulation.toolboxes.mcp._PING_TIMEOUT", 0.5)
     pids: list[int] = []
 
     async def one(tools: ToolSource, number: int) -> str:
         async with tools.open_toolbox(f"c{number}") as toolbox:
             assert await toolbox.state() == {"notes": {}}
-            await done(toolbox, "add_note", title=f"n{number}")
+            await call_tool(toolbox, "add_note", title=f"n{number}")
             await asyncio.sleep(0.01)
             assert await toolbox.state() == {"notes": {f"n{number}": {"text": ""}}}
             return await said(toolbox, "pid")
 
-    async def what(tools: ToolSource) -> None:
+    async def check(tools: ToolSource) -> None:
         served = set(await asyncio.gather(*[one(tools, number) for number in range(20)]))
         assert len(served) == 1
         pids.extend(map(int, served))
@@ -138,11 +140,11 @@ def test_a_server_that_keeps_conversations_apart_serves_them_all(tmp_path: Path,
         pids.append(int(await one(tools, 3)))  # the one that answers nobody any more has been replaced
         assert len(set(pids)) == 3
 
-    use(f"mcp:{real_server(tmp_path, 'shared')}", what, timeout=2)
+    use(f"mcp:{real_server(tmp_path, 'shared')}", check, timeout=2)
     assert all(map(ends_soon, pids))
 
 
-def test_what_every_conversation_begins_with_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_initial_state_of_a_shared_server_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[str] = []
     read = StateReader.read
 
@@ -157,20 +159,20 @@ def test_what_every_conversation_begins_with_is_looked_at_once(tmp_path: Path, m
             before = await toolbox.state()
             assert before == await toolbox.state() == {"notes": {}}
             if number % 2:
-                await done(toolbox, "add_note", title="x")
+                await call_tool(toolbox, "add_note", title="x")
                 assert await toolbox.state() == {"notes": {"x": {"text": ""}}}
 
-    async def what(tools: ToolSource) -> None:
+    async def check(tools: ToolSource) -> None:
         await asyncio.gather(*[one(tools, number) for number in range(10)])
 
-    use(f"mcp:{real_server(tmp_path, 'shared')}", what, timeout=5)
+    use(f"mcp:{real_server(tmp_path, 'shared')}", check, timeout=5)
     assert len(looks) == 1 + 5
     looks.clear()
     use(f"mcp:{real_server(tmp_path)}", lambda tools: one(tools, 1), timeout=5)
     assert len(looks) == 3  # of a server that does not promise it, every time
 
 
-def test_a_row_that_is_the_same_is_read_once() -> None:
+def test_equal_rows_are_the_same_object() -> None:
     reader = StateReader("the desk")
     one = reader.read('{"a": {"1": {"x": 1}, "2": {"x": 1}}, "b": {}}')
     other = reader.read('{"a": {"1": {"x": 1}, "2": {"x":1.0}}}')
@@ -202,12 +204,12 @@ def over_http(tmp_path: Path) -> Iterator[str]:
 
 
 def test_over_http_a_conversation_has_a_session_of_its_own(over_http: str) -> None:
-    async def what(tools: ToolSource) -> None:
+    async def check(tools: ToolSource) -> None:
         assert tools.label == f"mcp:http://…@{over_http}?token=…"
         async with tools.open_toolbox("a") as one, tools.open_toolbox("b") as other:
-            assert await done(one, "add_note", title="milk") == ToolResult("added milk")
+            assert await call_tool(one, "add_note", title="milk") == ToolResult("added milk")
             assert await other.state() == {"notes": {"milk": {"text": ""}}}  # this server keeps nothing apart
-            assert (await done(one, "big")).text.endswith("these are the first 1,048,576]")
+            assert (await call_tool(one, "big")).text.endswith("these are the first 1,048,576]")
             gone = await said(one, "die")
             assert gone.startswith(f"no reply: the tool server http://…@{over_http}?token=… did not answer die: ")
             assert "nobody answers there" in await said(other, "pid")
@@ -217,7 +219,7 @@ def test_over_http_a_conversation_has_a_session_of_its_own(over_http: str) -> No
                     pass
             assert error.value.fatal is (number == 3)
 
-    use(f"mcp:http://me:passw0rd@{over_http}?token=s3cr3tt0ken", what)
+    use(f"mcp:http://me:passw0rd@{over_http}?token=s3cr3tt0ken", check)
     assert refusal(f"mcp:http://me:passw0rd@{over_http}?token=s3cr3tt0ken") == (
         f"the tool server http://…@{over_http}?token=… cannot be used: nobody answers there"
     )
@@ -241,22 +243,22 @@ FAULTS = {
 
 @pytest.mark.usefixtures("_short_moments")
 @pytest.mark.parametrize(("code", "expected"), FAULTS.values(), ids=FAULTS)
-def test_what_a_server_does_wrong_is_no_reply(tmp_path: Path, code: str, expected: str) -> None:
+def test_misbehaving_server_raises_a_model_error(tmp_path: Path, code: str, expected: str) -> None:
     first, second = acted(raw_server(tmp_path, code), timeout=1 if "JSON" in expected or "oops" in expected else 10, times=2)
     assert first.startswith("no reply: the tool server raw_0.py ")
     assert expected in first
     assert expected in second  # and a conversation after it has a server of its own
 
 
-def test_an_error_that_a_server_answers_with_is_the_agents_to_deal_with(tmp_path: Path) -> None:
+def test_error_response_of_a_server_is_an_error_result(tmp_path: Path) -> None:
     assert acted(raw_server(tmp_path, "def act(_): fail(-32602, 'unknown ticket')")) == ["unknown ticket"]
 
 
-def test_a_line_that_is_no_message_is_passed_over(tmp_path: Path) -> None:
+def test_line_that_is_not_mcp_is_skipped(tmp_path: Path) -> None:
     assert acted(raw_server(tmp_path, "print('starting …', flush=True)\ndef act(_): print('working'); text('fine')")) == ["fine"]
 
 
-def test_a_key_that_a_server_tells_of_its_tools_is_hidden_and_a_tool_told_twice_is_one(tmp_path: Path) -> None:
+def test_keys_in_tool_definitions_are_hidden_and_repeated_tools_merged(tmp_path: Path) -> None:
     schema = "{'type': 'object', 'properties': {'key': {'type': 'string', 'default': 'sk-1234abcd'}}}"
     command = raw_server(tmp_path, f"TOOLS = [{{'name': 'act', 'description': 'uses sk-1234abcd', 'inputSchema': {schema}}}] * 2")
 
@@ -286,7 +288,7 @@ BEGINNINGS = {
 
 @pytest.mark.usefixtures("_short_moments")
 @pytest.mark.parametrize(("spec", "expected"), BEGINNINGS.values(), ids=BEGINNINGS)
-def test_a_server_that_cannot_be_used_is_found_out_before_anything_begins(tmp_path: Path, spec: str, expected: str) -> None:
+def test_unusable_server_is_refused_on_entering(tmp_path: Path, spec: str, expected: str) -> None:
     raw = raw_server(tmp_path, "print('no licence', file=sys.stderr)\nsys.exit(3)")
     empty = raw_server(tmp_path, "TOOLS = []")
     twice = raw_server(tmp_path, "TOOLS += [{**TOOLS[0], 'description': 'another'}]")
@@ -297,10 +299,10 @@ def test_a_server_that_cannot_be_used_is_found_out_before_anything_begins(tmp_pa
 
 
 @pytest.mark.usefixtures("_short_moments")
-def test_a_server_that_never_begins_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "START_TIMEOUT", 0.5)
+def test_server_that_never_starts_times_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "START_TIMEOUT", 2)
     command = raw_server(tmp_path, "print('waiting for a licence', file=sys.stderr)\ntime.sleep(100)")
-    with pytest.raises(BadInput, match="did not begin to speak MCP within 0.5 s; its last words: 'waiting for a licence'"):
+    with pytest.raises(BadInput, match="did not begin to speak MCP within 2 s; its last words: 'waiting for a licence'"):
         use(f"mcp:{command}", lambda tools: asyncio.sleep(0), timeout=0.5)
 
 
@@ -312,15 +314,15 @@ def act(_): time.sleep(100)
 
 
 @pytest.mark.usefixtures("_short_moments")
-def test_a_conversation_that_is_cancelled_leaves_no_process_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancelled_conversation_leaves_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
-    async def what(tools: ToolSource) -> None:
-        async def talk() -> None:
+    async def check(tools: ToolSource) -> None:
+        async def converse() -> None:
             async with tools.open_toolbox("a") as toolbox:
-                await done(toolbox, "act")
+                await call_tool(toolbox, "act")
 
-        task = asyncio.create_task(talk())
+        task = asyncio.create_task(converse())
         await asyncio.sleep(0.2)
         task.cancel()
         began = time.monotonic()
@@ -328,7 +330,7 @@ def test_a_conversation_that_is_cancelled_leaves_no_process_behind(tmp_path: Pat
             await task
         assert time.monotonic() - began < 2
 
-    use(f"mcp:{raw_server(tmp_path, HANGING)}", what)
+    use(f"mcp:{raw_server(tmp_path, HANGING)}", check)
     assert all(ends_soon(int(pid)) for pid in (tmp_path / "pids").read_text(encoding="utf-8").split())
 
 

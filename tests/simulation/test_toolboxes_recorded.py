@@ -42,8 +42,8 @@ def recorded(tmp_path: Path) -> str:
     return f"recorded:{path}"
 
 
-def test_the_kth_call_gives_the_kth_result_and_then_the_last_again(recorded: str) -> None:
-    made: list[tuple[dict[str, Any], ToolResult]] = [
+def test_kth_call_returns_the_kth_result_then_the_last(recorded: str) -> None:
+    calls: list[tuple[dict[str, Any], ToolResult]] = [
         ({"city": "Oslo"}, ToolResult("rain")),
         ({"city": "Oslo", "days": "2"}, ToolResult("fog")),
         ({"city": " Oslo ", "days": 1.0}, ToolResult("snow")),
@@ -59,7 +59,7 @@ def test_the_kth_call_gives_the_kth_result_and_then_the_last_again(recorded: str
             assert [tool.name for tool in tools.tools] == ["weather"]
             for _ in range(2):  # each conversation begins at the first
                 async with tools.open_toolbox("a") as toolbox:
-                    for arguments, expected in made:
+                    for arguments, expected in calls:
                         assert await toolbox.call(Call("weather", arguments)) == expected
                     assert (await toolbox.call(Call("wether"))).is_error
                     assert await toolbox.state() is None
@@ -75,7 +75,7 @@ def test_the_kth_call_gives_the_kth_result_and_then_the_last_again(recorded: str
         ("", "is empty"),
     ],
 )
-def test_a_file_without_tools_or_results_is_refused(tmp_path: Path, text: str, expected: str) -> None:
+def test_file_without_tools_or_results_is_refused(tmp_path: Path, text: str, expected: str) -> None:
     path = tmp_path / "talks.jsonl"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BadInput, match=expected):
@@ -85,7 +85,7 @@ def test_a_file_without_tools_or_results_is_refused(tmp_path: Path, text: str, e
 DESK = "class Desk:\n  def close(self): self.closed = True\n  def state(self): return {'desks': {'1': vars(self)}, 'same': {}}\n"
 
 
-def test_several_sources_are_one_toolbox(recorded: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_sources_are_joined_into_one_toolbox(recorded: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     for name in ("joined_desk_a", "joined_desk_b"):
@@ -109,7 +109,7 @@ def test_several_sources_are_one_toolbox(recorded: str, tmp_path: Path, monkeypa
     asyncio.run(run())
 
 
-def test_the_same_name_twice_is_refused(recorded: str) -> None:
+def test_duplicate_tool_names_are_refused(recorded: str) -> None:
     async def run() -> None:
         async with open_tools([recorded, recorded]):
             pass
@@ -135,12 +135,12 @@ def test_the_same_name_twice_is_refused(recorded: str) -> None:
         ),
     ],
 )
-def test_what_names_no_tools_is_refused_with_an_example(specs: list[str], expected: str) -> None:
+def test_invalid_tool_spec_is_refused_with_an_example(specs: list[str], expected: str) -> None:
     with pytest.raises(BadInput) as error:
         open_tools(specs, keys=Keys())
     assert str(error.value) == expected
 
 
-def test_a_time_out_must_be_more_than_nothing(recorded: str) -> None:
+def test_timeout_must_be_positive(recorded: str) -> None:
     with pytest.raises(BadInput, match="more than 0 was expected"):
         open_tools([recorded], timeout=0)

@@ -5,7 +5,7 @@ import pytest
 from callmark.simulation.users.rule_based.agent_turn import parse_agent_turn
 from callmark.simulation.users.rule_based.tasks import Task, read_tasks
 from callmark.types import Case, Tool
-from tests.simulation.desks import MEMORY, SERVER, action_item, scenario, ticket
+from tests.simulation.form_agents import MEMORY, SERVER, action_item, scenario, ticket
 
 TICKET, ITEM, CHANGE, SEARCH = read_tasks(
     scenario(

@@ -4,7 +4,7 @@ import pytest
 
 from callmark.simulation.users.rule_based.read_back import find_wrong_values, is_same_value, mentions_value
 from callmark.simulation.users.rule_based.tasks import read_tasks
-from tests.simulation.desks import action_item, scenario, ticket
+from tests.simulation.form_agents import action_item, scenario, ticket
 
 TICKET, ITEM = read_tasks(scenario(ticket(says={"department_code": "the people in computing"}), action_item()))
 
@@ -33,7 +33,7 @@ def wrong(text: str) -> dict[str, str]:
         "🎉" * 1000,
     ],
 )
-def test_what_is_right_or_not_said_is_not_called_wrong(text: str) -> None:
+def test_correct_and_missing_values_are_not_wrong(text: str) -> None:
     assert wrong(text) == {}
 
 
@@ -60,7 +60,7 @@ def test_another_value_in_its_place_is_wrong(text: str, found: dict[str, str]) -
 
 
 @pytest.mark.parametrize(
-    "value, said, alike",
+    "value, text, alike",
     [
         ("IT", "Information Technology", True),
         ("FAC", "Facilities", True),
@@ -75,12 +75,12 @@ def test_another_value_in_its_place_is_wrong(text: str, found: dict[str, str]) -
         ("2", "two", False),
     ],
 )
-def test_the_same_in_other_words(value: str, said: str, alike: bool) -> None:
-    assert is_same_value(value, said) is alike
+def test_equivalent_spellings_are_the_same_value(value: str, text: str, alike: bool) -> None:
+    assert is_same_value(value, text) is alike
 
 
 @pytest.mark.parametrize(
-    "text, value, said",
+    "text, value, is_mentioned",
     [
         ("it is slow", "IT", False),
         ("for IT.", "IT", True),
@@ -89,5 +89,5 @@ def test_the_same_in_other_words(value: str, said: str, alike: bool) -> None:
         ("server", "Server performance degradation", False),
     ],
 )
-def test_whether_a_value_was_said(text: str, value: str, said: bool) -> None:
-    assert mentions_value(text, value) is said
+def test_mentioned_values_are_found(text: str, value: str, is_mentioned: bool) -> None:
+    assert mentions_value(text, value) is is_mentioned

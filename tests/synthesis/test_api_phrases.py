@@ -54,7 +54,7 @@ _KEY = {"type": "object", "properties": {"order_id": {"type": "string"}}, "requi
         ("get", "/", "look up that"),
     ],
 )
-def test_an_operation_without_a_name_is_told_by_its_path(method: str, path: str, wish: str) -> None:
+def test_operation_without_a_name_is_phrased_by_its_path(method: str, path: str, wish: str) -> None:
     name = re.sub(r"[^A-Za-z0-9]+", "_", f"{method} {path}").strip("_")
     tool = Tool(name, "", {"type": "object", "properties": {}})
     assert phrase_wish(MockApi(Api("", "", (Operation(tool, method, path),))).meanings[name]) == wish
@@ -103,7 +103,7 @@ def meaning(name: str, summary: str = "", *, method: str = "post", description: 
         ),
     ],
 )
-def test_what_an_operation_does_for_somebody(name: str, summary: str, method: str, wish: str, deed: str | None) -> None:
+def test_operation_is_phrased_as_a_wish(name: str, summary: str, method: str, wish: str, deed: str | None) -> None:
     found = meaning(name, summary, method=method)
     assert phrase_wish(found) == wish
     assert deed is None or phrase_action(found) == deed
@@ -122,18 +122,18 @@ def test_what_an_operation_does_for_somebody(name: str, summary: str, method: st
         ("change_address", "", "", {}, ()),
     ],
 )
-def test_what_an_operation_does_and_when_it_may(name: str, said: str, policy: str, sets: dict[str, Any], only: tuple[str, ...]) -> None:
+def test_effect_and_condition_of_an_operation(name: str, said: str, policy: str, sets: dict[str, Any], only: tuple[str, ...]) -> None:
     effect = meaning(name, description=said, policy=policy).effect
     assert (effect.new_values, effect.allowed_values) == (sets, only)
     assert effect.allows({"status": only[0] if only else "shipped"})
     assert effect.allows({"status": "return requested"}) is not bool(only)
 
 
-def test_what_reads_does_nothing() -> None:
+def test_read_has_no_effect() -> None:
     assert meaning("cancel_order", method="get").effect == Effect()
 
 
-def test_what_is_renewed_is_due_later() -> None:
+def test_renewal_extends_dates() -> None:
     row = {"order_id": "1", "status": "shipped", "due_on": "2025-05-20"}
     assert meaning("renew_order").effect.changes_to(row) == {"due_on": "2025-06-10"}
     assert meaning("renew_order").effect.changes_to({**row, "due_on": "soon"}) == {}
@@ -175,7 +175,7 @@ def test_words(found: str, expected: str) -> None:
 _SHOWN = {"order_id": "#W1", "status": "pending", "placed_on": "2025-05-06", "items": [{"name": "Desk Lamp"}], "total": 12.5}
 
 
-def test_a_thing_is_told_from_others() -> None:
+def test_row_is_distinguished_from_others() -> None:
     assert distinguishing_traits(_SHOWN, "order_id") == [
         "the one with the Desk Lamp",
         "the pending one",

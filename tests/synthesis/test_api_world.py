@@ -34,7 +34,7 @@ MANY = 40
 
 @pytest.mark.parametrize("path", [RETAIL, LIBRARY, CLINIC])
 @pytest.mark.parametrize("balance", [False, True])
-def test_every_conversation_is_grounded_keeps_the_rules_and_reaches_what_was_planned(path: str, balance: bool) -> None:
+def test_every_conversation_is_grounded_follows_the_rules_and_reaches_the_end_state(path: str, balance: bool) -> None:
     world, cases, predictions, tools = simulate_plans(path, MANY, balance=balance)
     rules = read_rules(world.rules)
     for case, prediction in zip(cases, predictions, strict=True):
@@ -48,7 +48,7 @@ def test_every_conversation_is_grounded_keeps_the_rules_and_reaches_what_was_pla
 
 
 @pytest.mark.parametrize("path", [RETAIL, LIBRARY])
-def test_the_same_seed_gives_the_same_words_and_another_others(path: str) -> None:
+def test_seed_decides_the_words(path: str) -> None:
     simulate_plans.cache_clear()
     first = simulate_plans(path, 8, seed=7)[2]
     simulate_plans.cache_clear()
@@ -58,7 +58,7 @@ def test_the_same_seed_gives_the_same_words_and_another_others(path: str) -> Non
 
 
 @pytest.mark.parametrize("balance", [False, True])
-def test_a_plan_is_the_same_however_many_are_asked_for(balance: bool) -> None:
+def test_plan_does_not_depend_on_the_number(balance: bool) -> None:
     world = api_world(RETAIL)
     many = world.plans(9, seed=3, balance=balance)
     assert many[4:7] == api_world(RETAIL).plans(3, seed=3, start=4, balance=balance)
@@ -67,7 +67,7 @@ def test_a_plan_is_the_same_however_many_are_asked_for(balance: bool) -> None:
 
 
 @pytest.mark.parametrize("path", [RETAIL, LIBRARY])
-def test_another_seed_has_other_people_and_things(path: str) -> None:
+def test_another_seed_has_other_data(path: str) -> None:
     api = MockApi(read_api(path))
 
     def keys(seed: int) -> set[tuple[str, str]]:
@@ -93,19 +93,19 @@ def test_most_plans_change_something() -> None:
     assert 3 < sum(case.scenario_type == "several" for case in cases) < 25
 
 
-def test_what_is_refused_is_said_why_and_not_done() -> None:
+def test_refusal_has_a_reason_and_no_effect() -> None:
     _, cases, predictions, _ = simulate_plans(RETAIL, MANY)
     refused = [(case, prediction) for case, prediction in zip(cases, predictions, strict=True) if case.scenario_type == "refused"]
     assert len(refused) > 1
     for case, prediction in refused:
-        because = _goals(case)[0]["because"]
-        assert re.search(r"[Oo]nly .*(pending|delivered).* The status of this one is \w+", because)
-        assert any(because in message.text for message in prediction.transcript if message.role == "assistant")
+        reason = _goals(case)[0]["reason"]
+        assert re.search(r"[Oo]nly .*(pending|delivered).* The status of this one is \w+", reason)
+        assert any(reason in message.text for message in prediction.transcript if message.role == "assistant")
         assert prediction.states is not None
         assert prediction.states.reached == {}
 
 
-def test_who_changes_their_mind_has_nothing_changed() -> None:
+def test_declined_write_changes_nothing() -> None:
     _, cases, predictions, _ = simulate_plans(LIBRARY, MANY)
     declined = [prediction for case, prediction in zip(cases, predictions, strict=True) if case.scenario_type == "declined"]
     assert declined
@@ -124,7 +124,7 @@ def test_customers_are_identified_before_anything_else_where_the_policy_says_so(
             assert case.expected[1].arguments["user_id"]
 
 
-def test_nobody_reads_of_other_peoples_orders() -> None:
+def test_users_see_their_own_orders_only() -> None:
     _, _, predictions, _ = simulate_plans(RETAIL, MANY)
     for prediction in predictions:
         answers = [json.loads(message.text) for message in prediction.transcript if message.role == "tool" and message.text.startswith("{")]
@@ -132,7 +132,7 @@ def test_nobody_reads_of_other_peoples_orders() -> None:
 
 
 @pytest.mark.parametrize("path", [RETAIL, LIBRARY, CLINIC])
-def test_what_is_said_reads_as_people_write(path: str) -> None:
+def test_utterances_read_naturally(path: str) -> None:
     _, _, predictions, _ = simulate_plans(path, MANY)
     for prediction in predictions:
         said = [message.text for message in prediction.transcript if message.role == "user"]
@@ -145,12 +145,12 @@ def test_what_is_said_reads_as_people_write(path: str) -> None:
                 assert message.text == message.text.strip()
 
 
-def test_a_file_that_says_little_is_used_whole() -> None:
+def test_sparse_file_is_used_completely() -> None:
     cases = api_world(CLINIC).plans(120, seed=7, balance=True)
     assert {call.name for case in cases for call in case.expected} == {tool.name for tool in simulate_plans(CLINIC, MANY)[3]}
 
 
-def test_who_of_several_people_it_is_about_is_said_and_never_guessed() -> None:
+def test_person_among_several_is_said_not_guessed() -> None:
     """Whatever is about a patient has their name, or what else tells them from the others, said by the user before."""
     _, _, predictions, _ = simulate_plans(CLINIC, MANY, balance=True)
     checked = 0
@@ -165,14 +165,14 @@ def test_who_of_several_people_it_is_about_is_said_and_never_guessed() -> None:
     assert checked > 5
 
 
-def test_a_transfer_of_money_is_no_end_of_the_talk() -> None:
+def test_transfer_of_money_does_not_end_the_conversation() -> None:
     predictions = simulate_plans(CLINIC, MANY, balance=True)[2]
     paid = [prediction for prediction in predictions if any(call.name == "make_transfer" for call in prediction.calls)]
     assert paid
     assert {prediction.ending for prediction in paid} == {COMPLETED}
 
 
-def test_what_is_new_is_as_it_was_asked_for_and_in_its_first_state() -> None:
+def test_created_row_has_the_given_values_and_the_first_status() -> None:
     _, _, predictions, _ = simulate_plans(CLINIC, MANY, balance=True)
     booked = [
         (call.arguments["slot"], json.loads(text))
@@ -184,8 +184,8 @@ def test_what_is_new_is_as_it_was_asked_for_and_in_its_first_state() -> None:
         )
     ]
     assert booked
-    for slot, made in booked:
-        assert ({"day": made["day"], "hour": made["hour"]}, made["state"]) == (slot, "booked")
+    for slot, created in booked:
+        assert ({"day": created["day"], "hour": created["hour"]}, created["state"]) == (slot, "booked")
 
 
 def _answers(transcript: tuple[Message, ...], tool: str) -> list[str]:
@@ -207,7 +207,7 @@ def _pets(answered: bool, number: bool) -> dict[str, Any]:
 
 @pytest.mark.parametrize("answered", [False, True])
 @pytest.mark.parametrize("number", [False, True])
-def test_who_creates_a_thing_gives_it_a_key_that_no_other_has_or_had(tmp_path: Path, answered: bool, number: bool) -> None:
+def test_new_key_is_unique(tmp_path: Path, answered: bool, number: bool) -> None:
     path = tmp_path / "pets.json"
     path.write_text(json.dumps(_pets(answered, number)), encoding="utf-8")
     api = MockApi(read_api(str(path)))
@@ -244,7 +244,7 @@ def test_who_creates_a_thing_gives_it_a_key_that_no_other_has_or_had(tmp_path: P
         ("/pets/{petId}", "registerPet", "id", ""),
     ],
 )
-def test_a_key_is_new_only_where_a_thing_of_its_kind_is_created(tmp_path: Path, path: str, name: str, key: str, expected: str) -> None:
+def test_key_is_new_only_for_created_resources(tmp_path: Path, path: str, name: str, key: str, expected: str) -> None:
     document = _pets(False, False)
     fields = {key: {"type": "string"}, "name": {"type": "string"}}
     body = {"content": {"application/json": {"schema": {"type": "object", "required": list(fields), "properties": fields}}}}
@@ -264,7 +264,7 @@ def test_openings_differ() -> None:
     assert len(set(openings)) > 0.85 * len(openings)
 
 
-def test_the_world_says_what_it_is() -> None:
+def test_api_world_describes_itself() -> None:
     world: World = api_world(LIBRARY)
     assert (world.label, world.mocked, world.tools) == ("Riverside Public Library", True, (f"openapi:{LIBRARY}",))
     assert "Only active loans can be renewed." in world.policy
@@ -280,14 +280,14 @@ def test_instructions_hold_all_that_a_model_would_need_to_say() -> None:
             assert all(tell["text"] in case.instructions for tell in goal.get("tells", ()))
 
 
-def test_a_yes_is_a_yes_and_a_no_is_none() -> None:
+def test_confirmation_templates_are_recognized() -> None:
     assert [line for line in USER["yes"] if not is_confirmation(line)] == []
     assert [line for line in USER["no"] if is_confirmation(line)] == []
     assert [act for act, lines in (EXPERT | USER).items() if len({*lines}) < 2] == []
 
 
 @pytest.mark.parametrize("act", EXPERT)
-def test_the_user_hears_what_the_expert_means(act: str) -> None:
+def test_user_recognizes_the_acts_of_the_expert(act: str) -> None:
     for line in EXPERT[act]:
         last = line.rpartition("\n")[2].lower()
         assert bool(ASKS_ANYTHING_ELSE.search(last)) is (act == "more"), line
@@ -302,10 +302,10 @@ class Mute:
     def start_session(self, case: Case, trial: int) -> "Mute":
         return self
 
-    async def next_turn(self, heard: Any) -> Any:
+    async def next_turn(self, agent_text: Any) -> Any:
         from callmark.simulation.session import UserTurn
 
-        return UserTurn("Hello?" if len(heard) < 16 else "Goodbye then.", len(heard) >= 16)
+        return UserTurn("Hello?" if len(agent_text) < 16 else "Goodbye then.", len(agent_text) >= 16)
 
     async def __aenter__(self) -> "Mute":
         return self
@@ -334,7 +334,7 @@ def test_without_answers_nothing_is_done() -> None:
         (InformAct("nothing", "x", []), [], True),
     ],
 )
-def test_what_counts_as_told(tell: InformAct, said: list[str], expected: bool) -> None:
+def test_informed_values_are_recognized(tell: InformAct, said: list[str], expected: bool) -> None:
     assert is_informed(tell, said) is expected
 
 
@@ -350,7 +350,7 @@ def test_what_counts_as_told(tell: InformAct, said: list[str], expected: bool) -
         ({"openapi": "3.0.0", "paths": {"/x": {"get": {"responses": {"200": 5}}}}}, "responses.200 is not an object"),
     ],
 )
-def test_a_file_that_is_none_is_refused_with_a_sentence(tmp_path: Path, document: dict[str, Any], expected: str) -> None:
+def test_invalid_file_is_refused(tmp_path: Path, document: dict[str, Any], expected: str) -> None:
     path = tmp_path / "api.json"
     path.write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(BadInput, match=re.escape(expected)):
@@ -388,7 +388,7 @@ _TREE = {
         }}},
     ],
 )  # fmt: skip
-def test_poor_and_odd_files_are_got_along_with(tmp_path: Path, paths: dict[str, Any]) -> None:
+def test_sparse_and_odd_files_work(tmp_path: Path, paths: dict[str, Any]) -> None:
     path = tmp_path / "api.json"
     path.write_text(json.dumps({"openapi": "3.1.0", "info": {"title": "Odd"}, "paths": paths, "s": {"Node": _TREE}}), encoding="utf-8")
     _, cases, predictions, tools = simulate_plans(str(path), 12)
@@ -398,7 +398,7 @@ def test_poor_and_odd_files_are_got_along_with(tmp_path: Path, paths: dict[str, 
         assert StateEvaluator().evaluate(Attempt(case.expected, prediction.calls, prediction=prediction)).values["reached"] == 1
 
 
-def test_a_case_without_a_plan_is_told_of() -> None:
+def test_case_without_a_plan_is_refused() -> None:
     with pytest.raises(BadInput, match="strange has no plan of a conversation with an API"):
         api_world(LIBRARY).user(7).start_session(Case("strange", instructions="…"), 0)
 

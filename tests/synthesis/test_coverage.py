@@ -32,20 +32,20 @@ def test_tools_parameters_and_branches_are_counted() -> None:
     assert (found.never_called, found.never_given, found.never_taken) == (["close"], ["find.zip"], ["b"])
 
 
-def test_the_counts_add_up() -> None:
+def test_counts_add_up() -> None:
     found = coverage(ROWS, [], TOOLS, [])
     calls = [call for one in ROWS for call in one.calls]
     assert sum(found.tools.values()) == len(calls)
     assert sum(times for given in found.parameters.values() for times in given.values()) == sum(len(call.arguments) for call in calls)
 
 
-def test_nothing_covers_nothing() -> None:
+def test_no_rows_cover_nothing() -> None:
     found = coverage([], [], TOOLS, ["a"])
     assert found.never_called == ["find", "close", "ping"]
     assert (found.never_given, found.never_taken) == ([], ["a"])
 
 
-def test_a_plan_that_says_nothing_of_branches_takes_none() -> None:
+def test_plan_without_branches_takes_none() -> None:
     assert plan_branches(Case("p", instructions="…")) == ()
     given: list[Any] = [{}, {"branches": "a"}, {"branches": [1]}, []]
     for own in given:

@@ -42,7 +42,7 @@ def conversation(
     return SimulatedConversation(plan, prediction, grade, Conversation(plan.id, messages, (ADD, TRANSFER)))
 
 
-def test_nothing_speaks_against_a_conversation_that_went_as_planned() -> None:
+def test_conversation_that_follows_its_plan_has_no_rejection_reason() -> None:
     assert rejection_reasons(conversation()) == []
 
 
@@ -79,13 +79,13 @@ def test_nothing_speaks_against_a_conversation_that_went_as_planned() -> None:
     ],
     ids=str,
 )
-def test_each_reason_alone_is_enough(given: dict[str, Any], code: str, sentence: str) -> None:
+def test_each_reason_alone_rejects(given: dict[str, Any], code: str, sentence: str) -> None:
     (reason,) = rejection_reasons(conversation(**given))
     assert (reason.code, reason.sentence[: len(sentence)]) == (code, sentence)
     assert REASONS[code]
 
 
-def test_a_planned_transfer_is_a_proper_end() -> None:
+def test_planned_transfer_is_accepted() -> None:
     assert rejection_reasons(conversation(planned="transfer_to_human", called="transfer_to_human", ending="transfer")) == []
 
 

@@ -201,7 +201,7 @@ def test_resume_with_another_policy_is_refused() -> None:
         run_synthesis(NotesWorld({1: "nothing"}), 3, policy="Something else.", resume=True)
 
 
-def test_the_policy_can_be_replaced() -> None:
+def test_policy_can_be_replaced() -> None:
     rules = {"rules": [{"id": "none", "says": "Nothing is written.", "never": "add_note"}]}
     report = run_synthesis(NotesWorld(), 2, policy="Do nothing.", rules=rules)
     assert list(report.reasons) == ["policy"]

@@ -124,7 +124,7 @@ def test_runs_are_labeled_by_model_and_by_folder_where_labels_repeat(opened: Ope
     with viewer_process(tmp_path) as address:
         page = opened(address)
         assert page.locator(".run-name").all_inner_texts() == ["d", "large-model", "small-model", "small-model"]
-        assert [said.split(" · ")[0] for said in page.locator(".runs th small").all_inner_texts()[1:]] == ["c", "b", "a"]
+        assert [text.split(" · ")[0] for text in page.locator(".runs th small").all_inner_texts()[1:]] == ["c", "b", "a"]
         page.get_by_role("button", name="large-model").click()
         expect(page.get_by_label("Run", exact=True).locator("option")).to_have_text(
             ["d", "large-model", "small-model · b", "small-model · a"]

@@ -330,3 +330,12 @@ def test_escaped_json_cannot_end_its_script(text: str) -> None:
     written = escape_for_script(page_json({text: text})).decode()
     assert not set(written) & set("<\u2028\u2029")
     assert json.loads(written) == {text: text}
+
+
+def test_run_counts_evaluator_errors_with_the_first_example(tmp_path: Path) -> None:
+    run = grade_run(tmp_path, [case("a", [bonn()])], [predicted("a", bonn())])
+    tally = run.tally()
+    for name in "ab":
+        tally.add(GradeRecord(name, metrics={"call.score": 1.0}, evaluator_errors={"mine": f"ValueError: {name}"}))
+    found = run_data("base", run.info, tally.summary(), names={}, trials=1)
+    assert found["evaluator_errors"] == {"mine": {"count": 2, "case": "a", "error": "ValueError: a"}}

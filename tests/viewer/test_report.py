@@ -221,10 +221,10 @@ def test_trials_of_a_scenario_have_their_own_conversations(tmp_path: Path) -> No
     assert [one["k"] for one in data["runs"][0]["pass_at_k"]] == [1, 2]
 
 
-@pytest.mark.parametrize("runs, said", [(0, "no run was given"), (2, "given twice")])
-def test_no_run_and_the_same_run_twice_are_refused(tmp_path: Path, runs: int, said: str) -> None:
+@pytest.mark.parametrize("runs, message", [(0, "no run was given"), (2, "given twice")])
+def test_no_run_and_the_same_run_twice_are_refused(tmp_path: Path, runs: int, message: str) -> None:
     run = Run(make_run(tmp_path / "a", some(1, of=2)))
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=message):
         write_report([run] * runs, str(tmp_path / "r.html"))
     assert not (tmp_path / "r.html").exists()
 
@@ -263,7 +263,7 @@ def test_modules_follow_those_they_import() -> None:
 
 
 @pytest.mark.parametrize(
-    "part, text, said",
+    "part, text, message",
     [
         ("c.js", 'import { b } from "./b.js";\nexport const c = 1;', "in a circle"),
         ("c.js", "export default 1;", "cannot be put together"),
@@ -273,8 +273,8 @@ def test_modules_follow_those_they_import() -> None:
         ("index.html", '<meta charset="utf-8">', "in it once"),
     ],
 )
-def test_page_that_cannot_be_bundled_is_refused(part: str, text: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_page_that_cannot_be_bundled_is_refused(part: str, text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         page_around_data({**PARTS, part: text})
 
 

@@ -130,19 +130,13 @@ class _RunCases:
                 self.conversations[grade.case] = names.setdefault(grade.conversation, grade.conversation)
 
 
-def compare(
-    first: Iterable[GradeRecord], second: Iterable[GradeRecord], *, headline: str = "call.score", fault_evaluators: Collection[str] = ()
-) -> Comparison:
-    """Compare the second run with the first. With `fault_evaluators`, only faults that one of these evaluators counts are reported."""
-    runs = [("the first run", first), ("the second run", second)]
-    ((_, comparison),) = compare_all(runs, headline=headline, fault_evaluators=fault_evaluators)
-    return comparison
-
-
 def compare_all(
     runs: Sequence[tuple[str, Iterable[GradeRecord]]], *, headline: str = "call.score", fault_evaluators: Collection[str] = ()
 ) -> list[tuple[str, Comparison]]:
-    """Compare each run with the first; return names and comparisons in order. Fewer than two runs raise `BadInput`."""
+    """Compare each run, given as a name and its grades, with the first; return names and comparisons in order.
+
+    With `fault_evaluators`, only faults that one of these evaluators counts are reported. Fewer than two runs raise `BadInput`.
+    """
     if len(runs) < 2:
         raise BadInput(f"there {'is only one run' if runs else 'are no runs'}: two are needed to compare")
     name, grades = runs[0]

@@ -11,6 +11,7 @@ from callmark.analysis.breakdowns import Breakdowns, BreakdownTally, Distributio
 from callmark.analysis.confusion import Confusion, ConfusionTally
 from callmark.analysis.functions import FunctionTable, FunctionTally
 from callmark.analysis.interpretations import Interpretation, interpret
+from callmark.analysis.reasons import MetricReasons, ReasonTally
 from callmark.analysis.trials import TrialSummary, TrialTally
 from callmark.grading.evaluator import Metric
 from callmark.grading.ignored_functions import IGNORED_FUNCTIONS
@@ -30,6 +31,7 @@ class Details(Struct, frozen=True):
     interpretations: list[Interpretation]
     trials: TrialSummary | None = None
     recorded_trials: TrialSummary | None = None
+    reasons: dict[str, MetricReasons] = {}
 
 
 class DetailTally:
@@ -46,6 +48,7 @@ class DetailTally:
         self._functions = FunctionTally(fault_evaluators=fault_evaluators, ignore=ignore)
         self._trials = TrialTally("process.reliability" if set(fault_evaluators) == {"process"} else "call.pass")
         self._recorded_trials = TrialTally("recorded.reward")
+        self._reasons = ReasonTally()
 
     def add(self, grade: GradeRecord) -> None:
         """Count one grade; an error only counts for the number of cases without a trial."""
@@ -57,6 +60,7 @@ class DetailTally:
         self._scores.add(grade)
         self._confusion.add(grade)
         self._functions.add(grade)
+        self._reasons.add(grade)
 
     def details(self, means: Mapping[str, float], metrics: Mapping[str, Metric], *, graded: int, errors: int, malformed: int) -> Details:
         """Return the details so far; the means, the definitions of the metrics and the counts are for the interpretations."""
@@ -82,4 +86,5 @@ class DetailTally:
             interpretations,
             trials,
             recorded_trials,
+            self._reasons.reasons(),
         )

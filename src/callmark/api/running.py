@@ -93,8 +93,8 @@ def _prepare_run(
 
     `cases` are a path, a `Dataset` or a list of decision points or conversations, or, with `resume`, the folder of a run. A model is a spec
     (`"openai:gpt-4.1-mini"`), a name from `callmark.toml`, or `ModelSettings`; `settings` replace those of every model
-    (`{"temperature": 0}`). What cannot work raises `BadInput` before anything is sent. A model without a single prediction has a run that is
-    not graded; where that is all of them, the reason is raised. `warn` gets sentences, `progress` each prediction.
+    (`{"temperature": 0}`). What cannot work raises `BadInput` before anything is sent. A model without a single prediction has a run that
+    is not graded; where that is all of them, the reason is raised. `warn` gets sentences, `progress` each prediction.
     """
     configured = read_config(config)
     keys = Keys.here()
@@ -156,8 +156,8 @@ async def _prepare_simulation(
 
     `scenarios` are a path, a `Dataset` or a list, or, with `resume`, the folder of a run. Agents, user and judge are specs, names from
     `callmark.toml`, or `ModelSettings`; a user may be `rule-based`, `rule-based:STYLE` or `script`. `tools` are specs of tool sources,
-    `system` is the agent's system prompt, `settings` replace those of every agent, `policy` is a YAML file of rules. What cannot work raises
-    `BadInput` before anything is sent. An agent whose conversations all failed has a run that is not graded.
+    `system` is the agent's system prompt, `settings` replace those of every agent, `policy` is a YAML file of rules. What cannot work
+    raises `BadInput` before anything is sent. An agent whose conversations all failed has a run that is not graded.
     """
     configured = read_config(config)
     keys = Keys.here()

@@ -24,28 +24,28 @@ RunSource = str | PathLike[str] | Run
 
 
 class GateResult(Struct, frozen=True):
-    """The verdict of a gate: one for each threshold, with both numbers. `warnings` are what a reader should know besides."""
+    """The result of a gate: a check for each threshold, with both numbers. `warnings` are what a reader should know besides."""
 
     run: str
     folder: str
-    verdicts: list[GateCheck]
+    checks: list[GateCheck]
     warnings: list[str]
 
     @property
     def passed(self) -> bool:
         """Whether every threshold is met."""
-        return all(verdict.met for verdict in self.verdicts)
+        return all(check.met for check in self.checks)
 
     def __bool__(self) -> bool:
         return self.passed
 
     def to_junit(self) -> str:
-        """Return the verdicts as JUnit XML."""
-        return junit(self.run, self.verdicts)
+        """Return the checks as JUnit XML."""
+        return junit(self.run, self.checks)
 
     def to_markdown(self) -> str:
-        """Return the verdicts as Markdown, for a pull request."""
-        return markdown(self.run, self.verdicts)
+        """Return the checks as Markdown, for a pull request."""
+        return markdown(self.run, self.checks)
 
 
 class ReportFile(Struct, frozen=True):
@@ -106,8 +106,8 @@ def gate(
             warnings.append(f"{opened.folder} and {before.folder} were graded by other settings: {', '.join(against.differing_settings)}")
         if unfinished := _unfinished(before):
             warnings.append(f"the baseline is not finished: {unfinished}")
-    verdicts = check_gate(thresholds, summary, comparison, unfinished=_unfinished(opened))
-    return GateResult(opened.label, str(opened.folder), verdicts, warnings)
+    checks = check_gate(thresholds, summary, comparison, unfinished=_unfinished(opened))
+    return GateResult(opened.label, str(opened.folder), checks, warnings)
 
 
 def report(runs: RunSource | Sequence[RunSource], *, out: str | PathLike[str] | None = None) -> ReportFile:

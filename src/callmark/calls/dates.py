@@ -1,6 +1,6 @@
 """Dates as people and machines write them: ISO 8601, `10 May 2025`, `May 10, 2025`.
 
-`parse_date` reads a whole text, `find_dates` finds every date in a longer one. Days that do not exist are no dates.
+`parse_date` reads a whole text, `find_dates` finds every date in a longer one. Days that do not exist are not dates.
 """
 
 import re
@@ -17,30 +17,33 @@ _MONTH_FIRST = re.compile(rf"(?<![0-9a-z]){_MONTH}\s+{_DAY},?\s+([0-9]{{4}})(?![
 
 
 def parse_date(text: str) -> date | datetime | None:
-    """The date (a `datetime` where a time is given) that the whole text writes; None when it writes none."""
+    """Return the date (a `datetime` where a time is given) that is the whole text; None when it is not one."""
     text = text.strip()
     if not 8 <= len(text) <= 40:
         return None
-    return next((written for written, start, end in _found(text) if (start, end) == (0, len(text))), None)
+    return next((written for written, start, end in _find_spans(text) if (start, end) == (0, len(text))), None)
 
 
 def find_dates(text: str) -> list[date | datetime]:
-    """Every date that stands in a text."""
-    return [written for written, _, _ in _found(text)]
+    """Return every date in a text."""
+    return [written for written, _, _ in _find_spans(text)]
 
 
 def same_date(expected: date | datetime, actual: date | datetime) -> bool:
-    """The same instant, or, if the expected is a day, whether the written date is that day. A time without a zone is in UTC."""
+    """Return whether two dates are the same instant, or, if the expected is a day, whether the actual date is that day.
+
+    A time without a zone is in UTC.
+    """
     if not isinstance(expected, datetime):
         return (actual.date() if isinstance(actual, datetime) else actual) == expected
-    return isinstance(actual, datetime) and _zoned(expected) == _zoned(actual)
+    return isinstance(actual, datetime) and _with_zone(expected) == _with_zone(actual)
 
 
-def _found(text: str) -> list[tuple[date | datetime, int, int]]:
-    """Every date with its start and end."""
+def _find_spans(text: str) -> list[tuple[date | datetime, int, int]]:
+    """Return every date with its start and end."""
     found: list[tuple[date | datetime, int, int]] = []
     for match in _ISO.finditer(text):
-        written = _iso(match[0])
+        written = _parse_iso(match[0])
         if written is not None:
             found.append((written, match.start(), match.end()))
     for pattern, day, month in ((_DAY_FIRST, 1, 2), (_MONTH_FIRST, 2, 1)):
@@ -52,12 +55,12 @@ def _found(text: str) -> list[tuple[date | datetime, int, int]]:
     return found
 
 
-def _iso(text: str) -> date | datetime | None:
+def _parse_iso(text: str) -> date | datetime | None:
     try:
         return date.fromisoformat(text) if len(text) == 10 else datetime.fromisoformat(text.upper().replace(" Z", "Z").replace(",", "."))
     except ValueError:
         return None
 
 
-def _zoned(moment: datetime) -> datetime:
+def _with_zone(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment

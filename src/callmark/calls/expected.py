@@ -1,7 +1,7 @@
-"""Expected calls: read as any call, then as ground truth, in which values may be matchers (docs/metrics.md, section 4).
+"""Read expected calls: as any call, then as ground truth, in which values may be matchers (docs/metrics.md, section 4).
 
-In the shape of scenarios (`functionName`), a string without white space that contains `*` is a glob, in any case. A matcher that could not
-be used raises `BadInput` with the call and the argument.
+In the shape of scenarios (`functionName`), a string without white space that contains `*` is a glob that ignores case. A matcher that
+cannot be used raises `BadInput` with the call and the argument.
 """
 
 from typing import Any
@@ -21,31 +21,31 @@ class _Function(Struct, gc=False, forbid_unknown_fields=True):
     arguments: str
 
 
-class _UsualCall(Struct, gc=False, forbid_unknown_fields=True):
+class _CommonCall(Struct, gc=False, forbid_unknown_fields=True):
     function: _Function
     id: str | None = None
     type: str | None = None
 
 
-class _UsualAnswer(Struct, gc=False, forbid_unknown_fields=True):
-    tool_calls: list[_UsualCall]
+class _CommonMessage(Struct, gc=False, forbid_unknown_fields=True):
+    tool_calls: list[_CommonCall]
     role: str | None = None
     content: str | None = None
 
 
-_decode_usual = msgspec.json.Decoder(_UsualCall).decode
-_decode_answer = msgspec.json.Decoder(_UsualAnswer).decode
+_decode_common = msgspec.json.Decoder(_CommonCall).decode
+_decode_message = msgspec.json.Decoder(_CommonMessage).decode
 
 
 def read_expected_call(value: Any) -> Call:
-    """One expected call, in any shape."""
+    """Return an expected call, in any shape."""
     call = read_call(value)
     if value.__class__ is dict and "functionName" in value and not call.malformed:
-        call = Call(call.name, {key: _globs(item) for key, item in call.arguments.items()}, call.id)
-    return _checked(call)
+        call = Call(call.name, {key: _read_globs(item) for key, item in call.arguments.items()}, call.id)
+    return _check(call)
 
 
-def _checked(call: Call) -> Call:
+def _check(call: Call) -> Call:
     try:
         for key, item in call.arguments.items():
             if item.__class__ in CONTAINER_TYPES:
@@ -56,34 +56,34 @@ def _checked(call: Call) -> Call:
 
 
 def read_expected_call_text(text: bytes) -> Call:
-    """One expected call, from its JSON."""
+    """Return an expected call, from its JSON."""
     try:
-        wire = _decode_usual(text)
+        wire = _decode_common(text)
     except (ValueError, RecursionError):
         pass
-    else:  # nearly every call; the others are decoded without a type
-        return _usual(wire)
+    else:  # nearly every call
+        return _read_common(wire)
     try:
         return read_expected_call(parse(text, deepest=DEEPEST + CALL_LEVELS))
     except NotStrict:
         return read_call_text(text)
 
 
-def read_common_expected(answer: bytes | Raw) -> tuple[Call, ...] | None:
-    """The expected calls of an assistant's message, from its JSON: all of them at once. None where there is more to it than usual calls."""
+def read_common_expected(message: bytes | Raw) -> tuple[Call, ...] | None:
+    """Return the expected calls of an assistant message, decoded at once; None where it has anything but common calls."""
     try:
-        wires = _decode_answer(answer).tool_calls
+        wires = _decode_message(message).tool_calls
     except (ValueError, RecursionError):
         return None
-    return tuple([_usual(wire) for wire in wires])
+    return tuple([_read_common(wire) for wire in wires])
 
 
-def _usual(wire: _UsualCall) -> Call:
-    return _checked(named_call(wire.function.name, wire.function.arguments, wire.id))
+def _read_common(wire: _CommonCall) -> Call:
+    return _check(named_call(wire.function.name, wire.function.arguments, wire.id))
 
 
 def read_expected_calls(values: Any) -> tuple[Call, ...]:
-    """The expected calls of a list; a single object is a list of one, None is none."""
+    """Return the expected calls of a list; a single object is a list of one, None is empty."""
     if values.__class__ is list and len(values) == 1:
         return (read_expected_call(values[0]),)
     if values is None:
@@ -92,9 +92,9 @@ def read_expected_calls(values: Any) -> tuple[Call, ...]:
 
 
 def escape_globs(value: Any) -> Any:
-    """The other way round: a value whose plain strings with a star are said to be no globs, for who writes the shape of scenarios."""
+    """Return a value for the shape of scenarios, with its strings that look like globs wrapped in `$literal`."""
     if isinstance(value, str):
-        return value if _globs(value) is value else {"$literal": value}
+        return value if _read_globs(value) is value else {"$literal": value}
     if isinstance(value, list):
         return [escape_globs(item) for item in value]
     if isinstance(value, dict) and not is_matcher(value):
@@ -102,12 +102,12 @@ def escape_globs(value: Any) -> Any:
     return value
 
 
-def _globs(value: Any) -> Any:
-    """The value with its star strings read as globs; what is a matcher already stays as it is."""
+def _read_globs(value: Any) -> Any:
+    """Return the value with its strings that contain `*` as globs; matchers stay unchanged."""
     if isinstance(value, str):
         return {"$glob": value, "$case": False} if "*" in value and not any(map(str.isspace, value)) else value
     if isinstance(value, list):
-        return [_globs(item) for item in value]
+        return [_read_globs(item) for item in value]
     if isinstance(value, dict) and not is_matcher(value):
-        return {key: _globs(item) for key, item in value.items()}
+        return {key: _read_globs(item) for key, item in value.items()}
     return value

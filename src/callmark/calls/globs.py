@@ -1,14 +1,14 @@
-"""Globs: `*` is any run, `?` one character; brackets stand for themselves, case counts. No pattern can hang: parts are found in order."""
+"""Globs: `*` is any run, `?` one character; brackets are plain characters, case counts. No pattern can hang: parts are found in order."""
 
 
 def matches_glob(pattern: str, text: str) -> bool:
-    """Whether the pattern is the text."""
+    """Return whether the pattern matches the whole text."""
     first, *rest = pattern.split("*")
     if not rest:
-        return len(text) == len(first) and _stands(first, text, 0)
+        return len(text) == len(first) and _is_at(first, text, 0)
     last = rest.pop()
     at, end = len(first), len(text) - len(last)
-    if end < at or not _stands(first, text, 0) or not _stands(last, text, end):
+    if end < at or not _is_at(first, text, 0) or not _is_at(last, text, end):
         return False
     for part in rest:
         at = _find(part, text, at, end)
@@ -18,13 +18,15 @@ def matches_glob(pattern: str, text: str) -> bool:
     return True
 
 
-def _stands(part: str, text: str, at: int) -> bool:
+def _is_at(part: str, text: str, at: int) -> bool:
     if "?" not in part:
         return text.startswith(part, at)
-    return len(text) >= at + len(part) and all(want in ("?", have) for want, have in zip(part, text[at : at + len(part)], strict=True))
+    return len(text) >= at + len(part) and all(
+        expected in ("?", actual) for expected, actual in zip(part, text[at : at + len(part)], strict=True)
+    )
 
 
 def _find(part: str, text: str, start: int, end: int) -> int:
     if "?" not in part:
         return text.find(part, start, end)
-    return next((at for at in range(start, end - len(part) + 1) if _stands(part, text, at)), -1)
+    return next((at for at in range(start, end - len(part) + 1) if _is_at(part, text, at)), -1)

@@ -4,8 +4,9 @@
     "*.note" = {"$text" = "expected", "$ratio" = 0.8}        "expected" stands for the recorded value
     "book_room.guest.name" = "similar"
 
-A pattern is `tool.argument`, globs, nested with dots (the index in an array is a step too). The first rule that fits an argument
-counts. Where the record itself has a matcher, no rule applies; nor does one that the recorded value does not fit (`$text` of a number).
+A pattern is `tool.argument`, globs, nested with dots (the index in an array is a step too). The first rule whose pattern matches an
+argument counts. Where the record itself has a matcher, no rule applies; nor does one that cannot hold the recorded value (`$text` of a
+number).
 """
 
 from collections import Counter
@@ -21,19 +22,19 @@ from callmark.errors import BadInput
 from callmark.types import Call, Tool
 from callmark.wording import did_you_mean
 
-RECORDED = "expected"  # stands for the recorded value
+RECORDED = "expected"  # in a rule, the recorded value
 _WORDS = ("exact", "similar")
-_SAMPLES = ("text", "2025-05-10", 1)  # recorded values of every kind that a matcher may want
+_SAMPLES = ("text", "2025-05-10", 1)  # recorded values of every kind that a matcher may need
 
 
 class MatchRule(Struct, frozen=True):
-    """One rule: the pattern as it was written, and what becomes of the values it fits."""
+    """A rule: the pattern of its arguments, and the matcher that replaces their values."""
 
     pattern: str
     match: Any
 
-    def fits(self, tool: str, path: Sequence[str]) -> bool:
-        """Whether the rule is for this argument of this tool, whose name may have dots of its own."""
+    def applies(self, tool: str, path: Sequence[str]) -> bool:
+        """Return whether the rule is for this argument of this tool, whose name may have dots of its own."""
         steps = self.pattern.split(".")
         at = len(steps) - len(path)
         return (
@@ -42,15 +43,15 @@ class MatchRule(Struct, frozen=True):
             and all(matches_glob(step, name) for step, name in zip(steps[at:], path, strict=True))
         )
 
-    def of(self, value: Any) -> Any:
-        """The matcher that stands for a recorded value."""
+    def matcher(self, value: Any) -> Any:
+        """Return the matcher for a recorded value."""
         if self.match == "exact":
             return {"$literal": value}
-        return {SIMILAR: value} if self.match == "similar" else _filled(self.match, value)
+        return {SIMILAR: value} if self.match == "similar" else _fill(self.match, value)
 
 
 def read_match_rules(given: Mapping[str, Any]) -> tuple[MatchRule, ...]:
-    """The rules of a table. A pattern without an argument and a matcher that could never be used raise `BadInput`."""
+    """Return the rules of a table. A pattern without an argument and a matcher that could never be used raise `BadInput`."""
     rules = tuple(MatchRule(pattern, match) for pattern, match in given.items())
     for rule in rules:
         if isinstance(rule.match, dict) and rule.match and "." not in rule.pattern and not is_matcher(rule.match):
@@ -67,7 +68,7 @@ def read_match_rules(given: Mapping[str, Any]) -> tuple[MatchRule, ...]:
                 )
         elif not is_matcher(rule.match):
             raise BadInput(f"match: {rule.pattern!r} is neither exact nor similar nor a matcher such as {{'$any' = true}}")
-        elif problem := _never_fits(rule):
+        elif problem := _usage_problem(rule):
             raise BadInput(f"match: {problem}")
     return rules
 
@@ -75,56 +76,56 @@ def read_match_rules(given: Mapping[str, Any]) -> tuple[MatchRule, ...]:
 def apply_match_rules(
     rules: Sequence[MatchRule], calls: tuple[Call, ...], touched: Counter[str], *, tools: Mapping[str, Tool] | None = None
 ) -> tuple[Call, ...]:
-    """The expected calls with the rules applied; how many arguments each touched is added to `touched`, by pattern.
+    """Return the expected calls with the rules applied, and add the number of arguments that each rule touches to `touched`, by pattern.
 
-    An argument that equals being left out, as the schema of its tool says, is none, and no rule makes it one.
+    No rule applies to an argument that equals being left out by the schema of its tool.
     """
-    return tuple(call if call.malformed else _applied(rules, call, touched, (tools or {}).get(call.name)) for call in calls)
+    return tuple(call if call.malformed else _apply_to_call(rules, call, touched, (tools or {}).get(call.name)) for call in calls)
 
 
-def _applied(rules: Sequence[MatchRule], call: Call, touched: Counter[str], tool: Tool | None) -> Call:
-    counted = without_defaults(call.arguments, tool.parameters, patterns=True) if tool else call.arguments
-    ruled = _ruled(rules, call.name, (), dict(counted), touched)
-    return Call(call.name, {key: ruled.get(key, value) for key, value in call.arguments.items()}, call.id)
+def _apply_to_call(rules: Sequence[MatchRule], call: Call, touched: Counter[str], tool: Tool | None) -> Call:
+    arguments = without_defaults(call.arguments, tool.parameters, matchers=True) if tool else call.arguments
+    changed = _apply_to_value(rules, call.name, (), dict(arguments), touched)
+    return Call(call.name, {key: changed.get(key, value) for key, value in call.arguments.items()}, call.id)
 
 
-def _ruled(rules: Sequence[MatchRule], tool: str, path: tuple[str, ...], value: Any, touched: Counter[str]) -> Any:
+def _apply_to_value(rules: Sequence[MatchRule], tool: str, path: tuple[str, ...], value: Any, touched: Counter[str]) -> Any:
     if path and is_matcher(value):
         return value
     if path and not has_matcher(value):
-        rule = next((rule for rule in rules if rule.fits(tool, path)), None)
-        if rule is not None and _usable(made := rule.of(value)):
+        rule = next((rule for rule in rules if rule.applies(tool, path)), None)
+        if rule is not None and _is_usable(matcher := rule.matcher(value)):
             touched[rule.pattern] += 1
-            return made
+            return matcher
     if isinstance(value, dict):
-        return {key: _ruled(rules, tool, (*path, key), item, touched) for key, item in value.items()}
+        return {key: _apply_to_value(rules, tool, (*path, key), item, touched) for key, item in value.items()}
     if isinstance(value, list):
-        return [_ruled(rules, tool, (*path, str(index)), item, touched) for index, item in enumerate(value)]
+        return [_apply_to_value(rules, tool, (*path, str(index)), item, touched) for index, item in enumerate(value)]
     return value
 
 
-def _filled(match: Any, value: Any) -> Any:
+def _fill(match: Any, value: Any) -> Any:
     if isinstance(match, dict):
-        return {key: _filled(item, value) for key, item in match.items()}
+        return {key: _fill(item, value) for key, item in match.items()}
     if isinstance(match, list):
-        return [_filled(item, value) for item in match]
+        return [_fill(item, value) for item in match]
     return value if match == RECORDED else match
 
 
-def _usable(made: Any) -> bool:
+def _is_usable(matcher: Any) -> bool:
     try:
-        check_matchers(made if SIMILAR not in made else None)
+        check_matchers(matcher if SIMILAR not in matcher else None)
     except BadInput:
         return False
     return True
 
 
-def _never_fits(rule: MatchRule) -> str:
-    """Why the matcher could be used with no recorded value at all; empty where there is one."""
+def _usage_problem(rule: MatchRule) -> str:
+    """Return why the matcher can be used with no recorded value at all; empty where it can."""
     problem = ""
     for sample in _SAMPLES:
         try:
-            check_matchers(_filled(rule.match, sample), rule.pattern)
+            check_matchers(_fill(rule.match, sample), rule.pattern)
         except BadInput as error:
             problem = problem or str(error)
         else:

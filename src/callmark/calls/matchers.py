@@ -1,8 +1,8 @@
-"""Matchers: what ground truth may say instead of a value (docs/metrics.md, section 4).
+"""Matchers: what ground truth may have in the place of a value (docs/metrics.md, section 4).
 
 A matcher is a non-empty object in the place of a value, all of whose keys begin with `$`. Only the expected side is ever read this
-way. `check` refuses, when a file is read, a matcher that is not in the table or whose pattern does not compile; `matches` never
-raises: against what `check` would have refused it is False.
+way. `check_matchers` refuses, when a file is read, a matcher that is not in the table or whose pattern does not compile; `matches` never
+raises: for a matcher that would have been refused it returns False.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,38 +10,38 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from callmark.calls.dates import same_date, parse_date
+from callmark.calls.dates import parse_date, same_date
 from callmark.calls.globs import matches_glob
-from callmark.calls.ratio import ratio as alike
+from callmark.calls.ratio import ratio
 from callmark.calls.strict import NotStrict, parse
 from callmark.calls.words import words
 from callmark.errors import BadInput
 from callmark.wording import did_you_mean
 
-Same = Callable[[Any, Any], bool]
+Equal = Callable[[Any, Any], bool]
 
-CONTAINER_TYPES = (dict, list)  # in which a matcher may stand
+CONTAINER_TYPES = (dict, list)  # of values that may hold a matcher
 LONGEST_TEXT = 2000  # characters of a text that are compared by ratio; beyond that only equal words count
 MAX_SET_MEMBERS = 500  # of a $set
 _OPTIONS = {"$glob": ("$case",), "$approx": ("$abs", "$rel"), "$text": ("$ratio",)}
-SIMILAR = "$similar"  # what a rule of `callmark.toml` makes of a value; no file may say it
+SIMILAR = "$similar"  # the matcher that a rule of `callmark.toml` makes; no file may have it
 MATCHER_KINDS = ("$literal", "$any", "$optional", "$glob", "$regex", "$one_of", "$set", "$approx", "$date", "$text", "$contains", "$not")
 
 
 def is_matcher(value: Any) -> bool:
-    """Whether a value has the form of a matcher."""
+    """Return whether a value has the form of a matcher."""
     return isinstance(value, dict) and bool(value) and all(isinstance(key, str) and key.startswith("$") for key in value)
 
 
 def has_matcher(value: Any) -> bool:
-    """Whether there is a matcher anywhere in a value."""
+    """Return whether there is a matcher anywhere in a value."""
     if is_matcher(value):
         return True
     return any(map(has_matcher, value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()))
 
 
 def wrap_literal(value: Any) -> Any:
-    """A recorded value as ground truth: what looks like a matcher in it is none, and is wrapped in `$literal`."""
+    """Return a recorded value as ground truth: what looks like a matcher in it is wrapped in `$literal`."""
     if is_matcher(value):
         return {"$literal": value}
     if isinstance(value, dict):
@@ -50,7 +50,7 @@ def wrap_literal(value: Any) -> Any:
 
 
 def recorded_value(value: Any) -> Any:
-    """The value with what only says how it is compared taken off: what stood in the record, for people to read."""
+    """Return the value without the matchers that only say how it is compared: the recorded value, for people."""
     if isinstance(value, dict):
         kind = next(iter(value), None) if len(value) == 1 else None
         return recorded_value(value[kind]) if kind in ("$literal", SIMILAR) else {key: recorded_value(item) for key, item in value.items()}
@@ -58,36 +58,36 @@ def recorded_value(value: Any) -> Any:
 
 
 def is_optional(expected: Any) -> bool:
-    """Whether an expected value may be left out."""
+    """Return whether an expected value may be left out."""
     return is_matcher(expected) and "$optional" in expected
 
 
-def matches(matcher: Mapping[str, Any], actual: Any, same: Same) -> bool:
-    """Whether a matcher matches a value. `same` is the rule inside a matcher: `exact`, reading matchers in turn."""
+def matches(matcher: Mapping[str, Any], actual: Any, equal: Equal) -> bool:
+    """Return whether a matcher matches a value. `equal` is the rule inside a matcher: `exact`, reading matchers in turn."""
     kind = next((key for key in matcher if key in MATCHER_KINDS), None)
     if kind is None:
         return False
-    return kind in _MATCH and _MATCH[kind](matcher, actual, same)
+    return kind in _MATCH and _MATCH[kind](matcher, actual, equal)
 
 
 def check_matchers(value: Any, where: str = "") -> None:
-    """Refuse every matcher in an expected value that could not be used; `where` is the argument's path."""
+    """Raise `BadInput` for a matcher in an expected value that cannot be used; `where` is the argument's path."""
     if isinstance(value, list):
         for index, item in enumerate(value):
             if item.__class__ in CONTAINER_TYPES:
                 check_matchers(item, f"{where}[{index}]")
     elif is_matcher(value):
-        _check_one(value, where)
+        _check_matcher(value, where)
     elif isinstance(value, dict):
         for key, item in value.items():
             check_matchers(item, f"{where}.{key}" if where else str(key))
 
 
-def _check_one(matcher: Mapping[str, Any], where: str) -> None:
+def _check_matcher(matcher: Mapping[str, Any], where: str) -> None:
     kinds = [key for key in matcher if key in MATCHER_KINDS]
-    unknown = [key for key in matcher if key not in MATCHER_KINDS and key not in (option for kind in kinds for option in _OPTIONS.get(kind, ()))]
+    known = (*MATCHER_KINDS, *(option for kind in kinds for option in _OPTIONS.get(kind, ())))
+    unknown = [key for key in matcher if key not in known]
     if unknown:
-        known = (*MATCHER_KINDS, *(option for kind in kinds for option in _OPTIONS.get(kind, ())))
         raise BadInput(f"{where}: there is no matcher called {unknown[0]!r}{did_you_mean(unknown[0], known)}")
     if len(kinds) != 1:
         raise BadInput(f"{where}: {' and '.join(kinds)} stand together, one matcher was expected")
@@ -102,17 +102,17 @@ def _check_one(matcher: Mapping[str, Any], where: str) -> None:
             check_matchers(item, f"{where}.{kind}[{index}]")
 
 
-def _glob(matcher: Mapping[str, Any], actual: Any) -> bool:
+def _matches_glob(matcher: Mapping[str, Any], actual: Any) -> bool:
     pattern = matcher["$glob"]
     if not isinstance(actual, str) or not isinstance(pattern, str):
         return False
-    fold = matcher.get("$case", True) is False
-    return matches_glob(pattern.casefold(), actual.casefold()) if fold else matches_glob(pattern, actual)
+    ignore_case = matcher.get("$case", True) is False
+    return matches_glob(pattern.casefold(), actual.casefold()) if ignore_case else matches_glob(pattern, actual)
 
 
 @lru_cache(maxsize=1024)
-def _regex(pattern: str) -> Any:
-    """The compiled pattern, or the reason why there is none."""
+def _compile_regex(pattern: str) -> Any:
+    """Return the compiled pattern, or the reason why it does not compile."""
     import re2
 
     options = re2.Options()
@@ -123,23 +123,23 @@ def _regex(pattern: str) -> Any:
         return error.args[0].decode() if isinstance(error.args[0], bytes) else str(error)
 
 
-def _regex_matches(pattern: Any, actual: Any) -> bool:
+def _matches_regex(pattern: Any, actual: Any) -> bool:
     if not isinstance(pattern, str) or not isinstance(actual, str):
         return False
-    compiled = _regex(pattern)
+    compiled = _compile_regex(pattern)
     try:
         return not isinstance(compiled, str) and compiled.fullmatch(actual) is not None
     except UnicodeEncodeError:
         return False
 
 
-def _approx(matcher: Mapping[str, Any], actual: Any) -> bool:
+def _matches_approx(matcher: Mapping[str, Any], actual: Any) -> bool:
     if isinstance(actual, str):
         try:
             actual = parse(actual)
         except NotStrict:
             return False
-    numbers = [_exactly(value) for value in (actual, matcher["$approx"], matcher.get("$abs", matcher.get("$rel")))]
+    numbers = [_exact_number(value) for value in (actual, matcher["$approx"], matcher.get("$abs", matcher.get("$rel")))]
     if any(number is None for number in numbers):
         return False
     value, expected, tolerance = (number or Fraction(0) for number in numbers)
@@ -148,8 +148,8 @@ def _approx(matcher: Mapping[str, Any], actual: Any) -> bool:
     return abs(value - expected) <= tolerance
 
 
-def _exactly(value: Any) -> Fraction | None:
-    """The number as it is written, so that a limit is inclusive; None for what is no number."""
+def _exact_number(value: Any) -> Fraction | None:
+    """Return the number exactly as it is written, so that a limit is inclusive; None for what is not a number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -158,28 +158,28 @@ def _exactly(value: Any) -> Fraction | None:
         return None
 
 
-def _date(expected: Any, actual: Any) -> bool:
+def _matches_date(expected: Any, actual: Any) -> bool:
     if not isinstance(expected, str) or not isinstance(actual, str):
         return False
-    wanted, given = parse_date(expected), parse_date(actual)
-    return wanted is not None and given is not None and same_date(wanted, given)
+    expected_date, actual_date = parse_date(expected), parse_date(actual)
+    return expected_date is not None and actual_date is not None and same_date(expected_date, actual_date)
 
 
-def _text(matcher: Mapping[str, Any], actual: Any) -> bool:
-    expected, ratio = matcher["$text"], matcher.get("$ratio")
-    if not isinstance(expected, str) or not isinstance(actual, str) or not isinstance(ratio, int | float):
+def _matches_text(matcher: Mapping[str, Any], actual: Any) -> bool:
+    expected, min_ratio = matcher["$text"], matcher.get("$ratio")
+    if not isinstance(expected, str) or not isinstance(actual, str) or not isinstance(min_ratio, int | float):
         return False
-    ours, theirs = words(expected), words(actual)
-    if ours == theirs:
+    expected_words, actual_words = words(expected), words(actual)
+    if expected_words == actual_words:
         return True
-    one, other = " ".join(ours), " ".join(theirs)
+    one, other = " ".join(expected_words), " ".join(actual_words)
     if max(len(one), len(other)) > LONGEST_TEXT:
         return False
-    return alike(one, other) >= ratio
+    return ratio(one, other) >= min_ratio
 
 
-def _set(expected: Any, actual: Any, same: Same) -> bool:
-    """One to one, in any order: each member of the expected finds one of its own."""
+def _matches_set(expected: Any, actual: Any, equal: Equal) -> bool:
+    """Return whether the members match one to one, in any order."""
     if (
         not isinstance(expected, list)
         or not isinstance(actual, list | tuple)
@@ -187,35 +187,37 @@ def _set(expected: Any, actual: Any, same: Same) -> bool:
         or len(expected) > MAX_SET_MEMBERS
     ):
         return False
-    fitting = [[index for index, value in enumerate(actual) if same(member, value)] for member in expected]
+    candidates = [[index for index, value in enumerate(actual) if equal(member, value)] for member in expected]
     taken: dict[int, int] = {}
-    return all(_seat(member, fitting, taken, set()) for member in range(len(expected)))
+    return all(_assign(member, candidates, taken, set()) for member in range(len(expected)))
 
 
-def _seat(member: int, fitting: Sequence[Sequence[int]], taken: dict[int, int], tried: set[int]) -> bool:
-    for index in fitting[member]:
+def _assign(member: int, candidates: Sequence[Sequence[int]], taken: dict[int, int], tried: set[int]) -> bool:
+    for index in candidates[member]:
         if index not in tried:
             tried.add(index)
-            if index not in taken or _seat(taken[index], fitting, taken, tried):
+            if index not in taken or _assign(taken[index], candidates, taken, tried):
                 taken[index] = member
                 return True
     return False
 
 
-_MATCH: dict[str, Callable[[Mapping[str, Any], Any, Same], bool]] = {
-    "$any": lambda matcher, actual, same: True,
-    "$optional": lambda matcher, actual, same: same(matcher["$optional"], actual),
-    "$glob": lambda matcher, actual, same: _glob(matcher, actual),
-    "$regex": lambda matcher, actual, same: _regex_matches(matcher["$regex"], actual),
-    "$one_of": lambda matcher, actual, same: isinstance(matcher["$one_of"], list) and any(same(one, actual) for one in matcher["$one_of"]),
-    "$set": lambda matcher, actual, same: _set(matcher["$set"], actual, same),
-    "$approx": lambda matcher, actual, same: _approx(matcher, actual),
-    "$date": lambda matcher, actual, same: _date(matcher["$date"], actual),
-    "$text": lambda matcher, actual, same: _text(matcher, actual),
-    "$contains": lambda matcher, actual, same: (
+_MATCH: dict[str, Callable[[Mapping[str, Any], Any, Equal], bool]] = {
+    "$any": lambda matcher, actual, equal: True,
+    "$optional": lambda matcher, actual, equal: equal(matcher["$optional"], actual),
+    "$glob": lambda matcher, actual, equal: _matches_glob(matcher, actual),
+    "$regex": lambda matcher, actual, equal: _matches_regex(matcher["$regex"], actual),
+    "$one_of": lambda matcher, actual, equal: (
+        isinstance(matcher["$one_of"], list) and any(equal(item, actual) for item in matcher["$one_of"])
+    ),
+    "$set": lambda matcher, actual, equal: _matches_set(matcher["$set"], actual, equal),
+    "$approx": lambda matcher, actual, equal: _matches_approx(matcher, actual),
+    "$date": lambda matcher, actual, equal: _matches_date(matcher["$date"], actual),
+    "$text": lambda matcher, actual, equal: _matches_text(matcher, actual),
+    "$contains": lambda matcher, actual, equal: (
         isinstance(actual, str) and isinstance(matcher["$contains"], str) and matcher["$contains"].casefold() in actual.casefold()
     ),
-    "$not": lambda matcher, actual, same: not same(matcher["$not"], actual),
+    "$not": lambda matcher, actual, equal: not equal(matcher["$not"], actual),
 }
 
 
@@ -223,24 +225,24 @@ def _no_problem(matcher: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _is_number(value: Any, least: float = float("-inf"), most: float = float("inf")) -> bool:
-    return _exactly(value) is not None and bool(least <= value <= most)
+def _is_number(value: Any, minimum: float = float("-inf"), maximum: float = float("inf")) -> bool:
+    return _exact_number(value) is not None and bool(minimum <= value <= maximum)
 
 
-def _problem_of_glob(matcher: Mapping[str, Any]) -> str | None:
+def _glob_problem(matcher: Mapping[str, Any]) -> str | None:
     if not isinstance(matcher["$glob"], str):
         return "wants a text"
     return None if isinstance(matcher.get("$case", True), bool) else "has a $case that is neither true nor false"
 
 
-def _problem_of_regex(matcher: Mapping[str, Any]) -> str | None:
+def _regex_problem(matcher: Mapping[str, Any]) -> str | None:
     pattern = matcher["$regex"]
     if not isinstance(pattern, str):
         return "wants a text"
-    return f"does not compile: {compiled}" if isinstance(compiled := _regex(pattern), str) else None
+    return f"does not compile: {compiled}" if isinstance(compiled := _compile_regex(pattern), str) else None
 
 
-def _problem_of_approx(matcher: Mapping[str, Any]) -> str | None:
+def _approx_problem(matcher: Mapping[str, Any]) -> str | None:
     if not _is_number(matcher["$approx"]):
         return "wants a number"
     if ("$abs" in matcher) == ("$rel" in matcher):
@@ -248,7 +250,7 @@ def _problem_of_approx(matcher: Mapping[str, Any]) -> str | None:
     return None if _is_number(matcher.get("$abs", matcher.get("$rel")), 0) else "has a tolerance that is no number, or below 0"
 
 
-def _problem_of_text(matcher: Mapping[str, Any]) -> str | None:
+def _text_problem(matcher: Mapping[str, Any]) -> str | None:
     if not isinstance(matcher["$text"], str):
         return "wants a text"
     return None if _is_number(matcher.get("$ratio"), 0, 1) else "wants a $ratio from 0 to 1"
@@ -256,8 +258,8 @@ def _problem_of_text(matcher: Mapping[str, Any]) -> str | None:
 
 _PROBLEMS: dict[str, Callable[[Mapping[str, Any]], str | None]] = {
     "$any": lambda matcher: None if matcher["$any"] is True else "takes true and nothing else",
-    "$glob": _problem_of_glob,
-    "$regex": _problem_of_regex,
+    "$glob": _glob_problem,
+    "$regex": _regex_problem,
     "$one_of": lambda matcher: (
         None if isinstance(matcher["$one_of"], list) and matcher["$one_of"] else "wants a list with at least one member"
     ),
@@ -266,12 +268,12 @@ _PROBLEMS: dict[str, Callable[[Mapping[str, Any]], str | None]] = {
         if isinstance(matcher["$set"], list) and len(matcher["$set"]) <= MAX_SET_MEMBERS
         else f"wants a list of at most {MAX_SET_MEMBERS} members"
     ),
-    "$approx": _problem_of_approx,
+    "$approx": _approx_problem,
     "$date": lambda matcher: (
         None
         if isinstance(matcher["$date"], str) and parse_date(matcher["$date"])
         else "wants a date: ISO 8601, 10 May 2025 or May 10, 2025"
     ),
-    "$text": _problem_of_text,
+    "$text": _text_problem,
     "$contains": lambda matcher: None if isinstance(matcher["$contains"], str) else "wants a text",
 }

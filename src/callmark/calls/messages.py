@@ -1,7 +1,7 @@
-"""A message in OpenAI's form: JSON text to `Message`, `Message` to JSON text, and cutting its calls.
+"""Messages in OpenAI's form: JSON text to `Message`, `Message` to JSON text, and replacing the calls of a message.
 
-Read: `tool_calls` (null is none), the older `function_call`, content that is a string, null, missing, a list of parts or any
-other JSON. A number where the list of calls belongs raises `BadInput`; a call that is no call is kept, malformed.
+Read: `tool_calls` (null is empty), the older `function_call`, content that is a string, null, missing, a list of parts or any
+other JSON. A number in the place of the list of calls raises `BadInput`; what stands in the place of a call and is none is malformed.
 """
 
 import re
@@ -18,8 +18,8 @@ from callmark.types import Call, Case, Conversation, Message, Text
 
 RESULT_ROLES = frozenset({"tool", "function"})
 
-_NOT_READ = frozenset({"tool_use", "tool_result"})  # calls and results that would be lost as text
-ABSENT = Raw(b"")  # a field that is not there
+_ANTHROPIC_PARTS = frozenset({"tool_use", "tool_result"})  # calls and results that would be lost as text
+ABSENT = Raw(b"")  # a field that is missing
 
 
 class _Function(Struct, gc=False, forbid_unknown_fields=True):
@@ -45,14 +45,14 @@ class _Wire(Struct, gc=False):
 
 
 class CommonMessage(_Wire, gc=False):
-    """A message on the wire, with calls as nearly every file has them: decoded in one go."""
+    """A message as decoded, with calls as nearly every file has them."""
 
     tool_calls: list[_Call] | None = None
     tool_call_id: str | None = None
 
 
 class AnyMessage(_Wire, gc=False):
-    """A message on the wire, with calls of any shape at all."""
+    """A message as decoded, with calls of any shape."""
 
     tool_calls: list[Raw] | None = None
     tool_call_id: str | int | None = None
@@ -71,7 +71,7 @@ class _Body(Struct):
 
 
 _decode_body = msgspec.json.Decoder(_Body).decode
-_decode_usual = msgspec.json.Decoder(list[CommonMessage]).decode
+_decode_common = msgspec.json.Decoder(list[CommonMessage]).decode
 _decode_any = msgspec.json.Decoder(list[AnyMessage]).decode
 _decode_openai_call = msgspec.json.Decoder(_OpenaiCall).decode
 _decode_calls = msgspec.json.Decoder(_Calls).decode
@@ -80,7 +80,7 @@ _encode = msgspec.json.Encoder().encode
 _EXPECTED = re.compile(r"Expected `([^`]*)`, got `([^`]*)`(?: - at `\$\.?([^`]*)`)?")
 _MISSING = re.compile(r"missing required field `([^`]*)`(?: - at `\$\.?([^`]*)`)?")
 _PLACED = re.compile(r"(.*) - at `\$\.?([^`]*)`")
-_NAMES = {
+_EXPECTED_TYPES = {
     "array | null": "a list",
     "array": "a list",
     "str": "text",
@@ -93,7 +93,7 @@ _NAMES = {
     "object | null": "an object",
     "int | str | null": "text",
 }
-_KINDS = {
+_FOUND_TYPES = {
     "int": "a number",
     "float": "a number",
     "bool": "true or false",
@@ -105,9 +105,9 @@ _KINDS = {
 
 
 def read_messages(text: bytes | Raw) -> tuple[Message, ...]:
-    """The messages of a JSON list. Raises `BadInput` that names the field when one of them is none."""
+    """Return the messages of a JSON list. Anything else in it raises `BadInput` that names the field."""
     try:
-        return build_messages(_decode_usual(text))
+        return build_messages(_decode_common(text))
     except msgspec.ValidationError:
         pass
     try:
@@ -117,21 +117,24 @@ def read_messages(text: bytes | Raw) -> tuple[Message, ...]:
 
 
 def build_messages(wires: Sequence[CommonMessage] | Sequence[AnyMessage]) -> tuple[Message, ...]:
-    """The messages that were decoded from the wire."""
+    """Return the messages of decoded structs."""
     return tuple(
         [
             Message(wire.role, wire.content, (), wire.tool_call_id, wire.name)
-            if wire.tool_calls is None and wire.content.__class__ is str and wire.function_call is ABSENT and wire.__class__ is CommonMessage
-            else _message(wire)
+            if wire.tool_calls is None
+            and wire.content.__class__ is str
+            and wire.function_call is ABSENT
+            and wire.__class__ is CommonMessage
+            else _build_message(wire)
             for wire in wires
         ]
     )
 
 
-def _message(wire: CommonMessage | AnyMessage) -> Message:
+def _build_message(wire: CommonMessage | AnyMessage) -> Message:
     calls: tuple[Call, ...] = ()
     if wire.tool_calls:
-        calls = tuple([_call(call) for call in wire.tool_calls])
+        calls = tuple([_build_call(call) for call in wire.tool_calls])
     if wire.function_call is not ABSENT and (text := bytes(wire.function_call)) != b"null":
         calls = (*calls, read_call_text(text))
     content = wire.content if wire.content is not None else wire.refusal
@@ -145,14 +148,14 @@ def _message(wire: CommonMessage | AnyMessage) -> Message:
     )
 
 
-def _call(call: _Call | Raw) -> Call:
+def _build_call(call: _Call | Raw) -> Call:
     if isinstance(call, _Call):
         return named_call(call.function.name, call.function.arguments, call.id)
     return read_call_text(bytes(call))
 
 
 def message_texts(conversation: Conversation) -> Sequence[Text]:
-    """Each message's JSON: as it stood, or made from its fields where the messages were made in Python."""
+    """Return the JSON of each message: as it was read, or written anew where the messages were made in Python."""
     original = conversation.original
     if original.messages is conversation.messages:
         if original.texts:
@@ -162,19 +165,19 @@ def message_texts(conversation: Conversation) -> Sequence[Text]:
     return [message_text(message) for message in conversation.messages]
 
 
-def expected_texts(case: Case, written: Callable[[Call], bytes]) -> Sequence[Text]:
-    """The JSON of each expected call: as it stood, or `written` anew where the calls were made in Python."""
+def expected_texts(case: Case, write_call: Callable[[Call], bytes]) -> Sequence[Text]:
+    """Return the JSON of each expected call: as it was read, or written anew by `write_call` where the calls were made in Python."""
     original = case.original
     if original.expected is case.expected:
         if original.expected_texts:
             return original.expected_texts
         if original.expected_body:
             return _decode_calls(original.expected_body).tool_calls or ()
-    return [written(call) for call in case.expected]
+    return [write_call(call) for call in case.expected]
 
 
 def message_text(message: Message) -> bytes:
-    """The message's JSON, made from its fields."""
+    """Return the JSON of a message, written anew."""
     fields: dict[str, Any] = {"role": message.role, "content": scrub(message.text) if message.text or not message.calls else None}
     if message.calls:
         fields["tool_calls"] = [_call_fields(call) for call in message.calls]
@@ -186,7 +189,7 @@ def message_text(message: Message) -> bytes:
 
 
 def call_text(call: Call) -> bytes:
-    """The call's JSON in OpenAI's form; a malformed one so that it is read back as it is."""
+    """Return the JSON of a call in OpenAI's form; a malformed one is read back with the same name and text."""
     return dump(_call_fields(call)).encode()
 
 
@@ -197,14 +200,14 @@ def _call_fields(call: Call) -> dict[str, Any]:
 
 
 def call_texts(message: Message, text: Text, *, openai: bool = False) -> list[bytes]:
-    """The JSON of each call of a message whose JSON is `text`, in OpenAI's form: as it stood, where it stood in that form.
+    """Return the JSON of each call of a message whose JSON is `text`, in OpenAI's form: unchanged where it is in that form already.
 
-    `openai` says that it is known to.
+    `openai` says that all of them are known to be.
     """
-    stood = _decode_calls(text).tool_calls
-    if not stood or len(stood) != len(message.calls):  # the older function_call
+    raw_calls = _decode_calls(text).tool_calls
+    if not raw_calls or len(raw_calls) != len(message.calls):  # the older function_call
         return [call_text(call) for call in message.calls]
-    return [bytes(raw) if openai or _is_openai(raw) else call_text(call) for call, raw in zip(message.calls, stood, strict=True)]
+    return [bytes(raw) if openai or _is_openai(raw) else call_text(call) for call, raw in zip(message.calls, raw_calls, strict=True)]
 
 
 def _is_openai(call: Raw) -> bool:
@@ -216,7 +219,7 @@ def _is_openai(call: Raw) -> bool:
 
 
 def replace_calls(text: Text, calls: Sequence[Text]) -> bytes:
-    """The JSON of a message with these calls for its own; without any it has no `tool_calls` at all."""
+    """Return the JSON of a message with these calls instead of its own; without any it has no `tool_calls` at all."""
     fields = _decode_fields(text)
     fields.pop("function_call", None)
     fields.pop("tool_calls", None)
@@ -226,40 +229,40 @@ def replace_calls(text: Text, calls: Sequence[Text]) -> bytes:
 
 
 def content_text(content: Any) -> str:
-    """The text of a message's content: strings, text parts joined by line breaks, `[image_url]` for a part without text."""
+    """Return the text of a message's content: strings, text parts joined by line breaks, `[image_url]` for a part without text."""
     if content is None:
         return ""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
-        return "\n".join(_part(part) for part in content)
+        return "\n".join(_part_text(part) for part in content)
     return dump(content)
 
 
-def explain_validation_error(said: str, prefix: str = "") -> str:
-    """msgspec's words for a field of the wrong type, as a sentence: field, what was found, what was expected."""
-    if found := _EXPECTED.search(said):
+def explain_validation_error(error: str, prefix: str = "") -> str:
+    """Return msgspec's message about a field of the wrong type as a sentence: field, what was found, what was expected."""
+    if found := _EXPECTED.search(error):
         expected, got, path = found.groups()
-        field = _field(prefix, path)
+        field = _field_name(prefix, path)
         of = " of calls" if field.endswith("tool_calls") else " of messages" if field.endswith("messages") else ""
-        return f"{field} is {_KINDS.get(got, got)}, {_NAMES.get(expected, expected)}{of} was expected"
-    if missing := _MISSING.search(said):
-        return f"{_field(prefix, missing[2])} has no {missing[1]}"
-    if placed := _PLACED.fullmatch(said):
-        return f"{_field(prefix, placed[2])}: {placed[1].lower()}"
-    return f"{prefix}: {said}" if prefix else said
+        return f"{field} is {_FOUND_TYPES.get(got, got)}, {_EXPECTED_TYPES.get(expected, expected)}{of} was expected"
+    if missing := _MISSING.search(error):
+        return f"{_field_name(prefix, missing[2])} has no {missing[1]}"
+    if placed := _PLACED.fullmatch(error):
+        return f"{_field_name(prefix, placed[2])}: {placed[1].lower()}"
+    return f"{prefix}: {error}" if prefix else error
 
 
-def _field(prefix: str, path: str | None) -> str:
+def _field_name(prefix: str, path: str | None) -> str:
     joined = f"{prefix}{path}" if path and path.startswith("[") else ".".join(part for part in (prefix, path or "") if part)
     return joined or "the row"
 
 
-def _part(part: Any) -> str:
+def _part_text(part: Any) -> str:
     if isinstance(part, str):
         return part
     if isinstance(part, dict):
-        if isinstance(part.get("type"), str) and part["type"] in _NOT_READ:
+        if isinstance(part.get("type"), str) and part["type"] in _ANTHROPIC_PARTS:
             raise BadInput(f"a message has a part of type {part['type']}: that is Anthropic's form", "--from anthropic reads it.")
         for key in ("text", "content", "refusal"):
             if isinstance(part.get(key), str):

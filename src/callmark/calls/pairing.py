@@ -84,7 +84,7 @@ def compare_arguments(
     if fast_equal(expected, actual, parameters):
         return _all_agree(len(expected))
     if parameters:
-        expected, actual = without_defaults(expected, parameters, patterns=True), without_defaults(actual, parameters)
+        expected, actual = without_defaults(expected, parameters, matchers=True), without_defaults(actual, parameters)
     agree = expected_count = 0
     missing: list[str] = []
     differ: list[str] = []
@@ -102,9 +102,7 @@ def compare_arguments(
     if len(actual) == expected_count - len(missing) and not missing and not differ:
         return _all_agree(expected_count)
     extra = tuple(key for key in actual if key not in expected)
-    return ArgumentComparison(
-        agree, expected_count, len(actual), expected_count + len(extra), tuple(missing), extra, tuple(differ)
-    )
+    return ArgumentComparison(agree, expected_count, len(actual), expected_count + len(extra), tuple(missing), extra, tuple(differ))
 
 
 def compare_similar(comparison: ArgumentComparison, expected: Mapping[str, Any], actual: Mapping[str, Any]) -> ArgumentComparison:
@@ -166,9 +164,7 @@ def pair_calls(
     """Return the best pairing of two lists. `ignore_case` pairs names whatever their case."""
     if len(expected) == 1 and len(actual) == 1:  # nearly every decision point
         expected_call, actual_call = expected[0], actual[0]
-        same_name = expected_call.name == actual_call.name or (
-            ignore_case and expected_call.name.casefold() == actual_call.name.casefold()
-        )
+        same_name = expected_call.name == actual_call.name or (ignore_case and expected_call.name.casefold() == actual_call.name.casefold())
         if not same_name or expected_call.malformed or actual_call.malformed:
             return _SINGLE_MISMATCH
         schema = parameters(expected_call.name) if parameters is not no_schema else None

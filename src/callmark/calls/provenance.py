@@ -1,11 +1,11 @@
-"""Where a value came from (docs/metrics.md, section 12).
+"""Find where a value came from (docs/metrics.md, section 12).
 
-Every string and number in a call's arguments is looked for in what stood before it: user, system and developer messages and
-tool results, not what the assistant said. What is found nowhere is hallucinated.
+Every string and number in a call's arguments is searched for in what comes before the call: user, system and developer messages and
+tool results, not the assistant's text. A value that is found nowhere is hallucinated.
 
 Found means: as text, case-folded, white space collapsed, bounded by non-letters and non-digits; a number in any JSON spelling; a
 date in any form that `dates` knows. In a string of six words or more only the words with a digit need a source. Booleans, null,
-blank strings and what the schema lists (`enum`, `const`, `default`) need none; malformed calls have no values.
+blank strings and values that the schema lists (`enum`, `const`, `default`) need none; malformed calls have no values.
 """
 
 import re
@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from callmark.calls.dates import find_dates, same_date, parse_date
+from callmark.calls.dates import find_dates, parse_date, same_date
 from callmark.calls.messages import RESULT_ROLES
 from callmark.calls.schema import child_schemas, format_path, properties
 from callmark.calls.strict import NotStrict, dump, parse, strings_and_numbers
@@ -24,25 +24,25 @@ from callmark.calls.values import exact
 from callmark.calls.words import strip_punctuation, words
 from callmark.types import Call, Message, Tool
 
-DERIVED_TOOLS = ("calculate", "think")  # tools whose arguments are worked out, not quoted
+DERIVED_TOOLS = ("calculate", "think")  # tools whose arguments are computed, not quoted
 SOURCE_ROLES = RESULT_ROLES | {"user", "system", "developer"}
-LONG = 6  # words from which on only those with a digit need a source
+LONG_TEXT = 6  # words, from which on only those with a digit need a source
 
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")
-_WORD_WITH_DIGITS = re.compile(r"[!-,./:-~][!-/:-~]*+([0-9]{3,}+)[!-~]*+")  # that is neither a number nor a date
-_NUMBER_BEGINS = tuple("-0123456789")
-_MAY_LIST = frozenset({"enum", "const", "default", "anyOf", "oneOf", "allOf", "$ref"})  # keys of a schema that says which values there are
+_WORD_WITH_DIGITS = re.compile(r"[!-,./:-~][!-/:-~]*+([0-9]{3,}+)[!-~]*+")  # neither a number nor a date
+_NUMBER_START = tuple("-0123456789")
+_LISTING_KEYS = frozenset({"enum", "const", "default", "anyOf", "oneOf", "allOf", "$ref"})  # keys of a schema that may list values
 _LONGEST_NUMBER = 400
-_COMPARED = 1000  # values of an enum that are compared by `exact`; the rest must be equal
-_TRIES = 100  # places looked at one by one before the whole text is marked
-_LONGEST_REMEMBERED = 20_000  # characters
+_MAX_EXACT = 1000  # values of an enum that are compared by `exact`; the rest must be equal
+_MAX_TRIES = 100  # occurrences that are checked one by one before the whole text is marked
+_LONGEST_CACHED = 20_000  # characters
 _MARKS = ("\1", "\2", "")  # by how many of two neighbours are letters or digits
-_FOLDS_TO_A_LETTER = "\u0345"  # the one character that is no letter, but becomes one when case is folded
-_BETWEEN = "\0"  # keeps the strings of a result apart, so that no value is found across two of them
+_FOLDS_TO_A_LETTER = "\u0345"  # the one character that is not a letter, but becomes one when case-folded
+_SEPARATOR = "\0"  # between the strings of a result, so that no value is found across two of them
 
 
 class Origin(Struct, frozen=True):
-    """One value of one call and the index of the message it was found in; None: it is hallucinated."""
+    """A value of a call and the index of the message it is found in; None: it is hallucinated."""
 
     message: int
     call: int
@@ -52,37 +52,37 @@ class Origin(Struct, frozen=True):
 
 
 class SourceIndex:
-    """What stood before a call, message by message, ready to be searched."""
+    """The messages before a call, ready to be searched for values."""
 
     def __init__(self, messages: Sequence[Message] = ()) -> None:
-        self._added: list[tuple[int, Message]] = []  # of which `_ready` has the first ones
-        self._ready: list[_Text] = []
+        self._added: list[tuple[int, Message]] = []  # `_folded_texts` has the first of these
+        self._folded_texts: list[_Text] = []
         for index, message in enumerate(messages):
             self.add(index, message)
 
-    def extended(self, messages: Sequence[Message]) -> "SourceIndex":
-        """The sources of these messages; where they begin with those of this one, what was made of them is used again."""
-        again = SourceIndex(messages)
-        known = len(self._ready)
-        if known <= len(again._added) and all(
-            [one[0] == other[0] and one[1] is other[1] for one, other in zip(self._added[:known], again._added, strict=False)]  # noqa: C419 - faster
+    def extend(self, messages: Sequence[Message]) -> "SourceIndex":
+        """Return the index of these messages; where they begin with the messages of this one, its work is reused."""
+        index = SourceIndex(messages)
+        known = len(self._folded_texts)
+        if known <= len(index._added) and all(
+            [one[0] == other[0] and one[1] is other[1] for one, other in zip(self._added[:known], index._added, strict=False)]  # noqa: C419 - faster
         ):
-            again._ready = self._ready[:known]
-        return again
+            index._folded_texts = self._folded_texts[:known]
+        return index
 
     def add(self, index: int, message: Message) -> None:
-        """Make the message searchable; the assistant's own words are passed over."""
+        """Add a message; the assistant's text is ignored."""
         if message.role in SOURCE_ROLES and message.text:
             self._added.append((index, message))
 
     @property
     def _texts(self) -> list["_Text"]:
-        for index, message in self._added[len(self._ready) :]:
-            self._ready.append(_Text(index, _folded(message.text, message.role in RESULT_ROLES)))
-        return self._ready
+        for index, message in self._added[len(self._folded_texts) :]:
+            self._folded_texts.append(_Text(index, _fold_message(message.text, message.role in RESULT_ROLES)))
+        return self._folded_texts
 
     def find(self, value: str | int | float) -> int | None:
-        """The index of the first message that the value stands in; None when it stands in none."""
+        """Return the index of the first message that has the value; None when none has it."""
         if not isinstance(value, str):
             spelled = dump(value)
             return self._first(lambda text: text.has(spelled) or text.has_number(value))
@@ -95,7 +95,7 @@ class SourceIndex:
             return self._first(lambda text: text.has_number(number))
         if (day := parse_date(value)) is not None:
             return self._first(lambda text: text.has_date(day))
-        if len(words(value)) < LONG:
+        if len(words(value)) < LONG_TEXT:
             return None
         pieces = value.split()
         first: int | None = None
@@ -107,22 +107,22 @@ class SourceIndex:
             first = source if first is None else first
         return first if first is not None else self._texts[0].index if self._texts else 0
 
-    def _first(self, holds: Any) -> int | None:
-        return next((text.index for text in self._texts if holds(text)), None)
+    def _first(self, has_value: Any) -> int | None:
+        return next((text.index for text in self._texts if has_value(text)), None)
 
 
 def fast_grounded(arguments: Mapping[str, Any], messages: Sequence[Message]) -> bool:
-    """Whether every argument is a text, or a list of texts, that stands letter by letter in a message that may be its source.
+    """Return True if every argument is a text, or a list of texts, that appears letter by letter in a message that may be its source.
 
-    Most do, in a late one, and this tells it sooner than `SourceIndex` can. False says nothing.
+    Most do, in a late message, and this is faster than `SourceIndex`. False means that only a full search can tell.
     """
     for value in arguments.values():
         for text in value if value.__class__ is list else (value,):
             if text.__class__ is not str or not text:
                 return False
             for message in reversed(messages):
-                said = message.text
-                if text in said and message.role in SOURCE_ROLES and _bounded(said, text) and _FOLDS_TO_A_LETTER not in said:
+                source = message.text
+                if text in source and message.role in SOURCE_ROLES and _has_bounded(source, text) and _FOLDS_TO_A_LETTER not in source:
                     break
             else:
                 return False
@@ -130,25 +130,25 @@ def fast_grounded(arguments: Mapping[str, Any], messages: Sequence[Message]) -> 
 
 
 def fast_hallucinated(value: str | int | float, messages: Sequence[Message]) -> bool:
-    """Whether a value is one word, such as #W0012345, whose digits stand in no message that may be its source.
+    """Return True if a value is one word, such as #W0012345, whose digits appear in no message that may be its source.
 
-    So it is with most of what models make up, and this tells it sooner than `SourceIndex` can. False says nothing.
+    Most hallucinated values are like that, and this is faster than `SourceIndex`. False means that only a full search can tell.
     """
     word = _WORD_WITH_DIGITS.fullmatch(value) if value.__class__ is str else None
     if word is None:
         return False
     digits = word[1]
     for message in messages:
-        said = message.text
-        if digits in said and message.role in SOURCE_ROLES:
+        text = message.text
+        if digits in text and message.role in SOURCE_ROLES:
             return False
-        if "\\" in said and message.role in RESULT_ROLES:  # its escapes may spell digits
+        if "\\" in text and message.role in RESULT_ROLES:  # its escapes may stand for digits
             return False
     return True
 
 
 def find_origins(messages: Sequence[Message], tools: Sequence[Tool] = (), *, derived: Sequence[str] = DERIVED_TOOLS) -> list[Origin]:
-    """Every value that needs a source, of every call, in order, with the message it was found in."""
+    """Return every value that needs a source, of every call, in order, with the message it is found in."""
     schemas = {tool.name: tool.parameters for tool in tools}
     sources = SourceIndex()
     found: list[Origin] = []
@@ -162,7 +162,7 @@ def find_origins(messages: Sequence[Message], tools: Sequence[Tool] = (), *, der
 
 
 def values_needing_source(call: Call, parameters: Mapping[str, Any]) -> Iterator[tuple[str, str | int | float]]:
-    """`(path, value)` of every string and number in the arguments that the schema does not list."""
+    """Yield `(path, value)` for every string and number in the arguments that the schema does not list."""
     if call.arguments and _lists_nothing(call.arguments, parameters):
         yield from cast("Mapping[str, str]", call.arguments).items()
         return
@@ -171,7 +171,7 @@ def values_needing_source(call: Call, parameters: Mapping[str, Any]) -> Iterator
     ]
     while rest:
         path, value, schemas = rest.pop()
-        if schemas and _listed(value, schemas):
+        if schemas and _is_listed(value, schemas):
             continue
         if isinstance(value, dict):
             rest.extend(((*path, key), child, child_schemas(schemas, key, parameters)) for key, child in reversed(value.items()))
@@ -182,28 +182,28 @@ def values_needing_source(call: Call, parameters: Mapping[str, Any]) -> Iterator
 
 
 def _lists_nothing(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> bool:
-    """Whether it can be told at a glance that all arguments are texts of which the schema lists none. False says nothing."""
-    if not _MAY_LIST.isdisjoint(parameters):
+    """Return True if a quick look shows that all arguments are texts and the schema lists none. False means that it may list some."""
+    if not _LISTING_KEYS.isdisjoint(parameters):
         return False
     known = properties(parameters)
     for key, value in arguments.items():
         part = known.get(key)
-        if value.__class__ is not str or part.__class__ is not dict or not _MAY_LIST.isdisjoint(part):
+        if value.__class__ is not str or part.__class__ is not dict or not _LISTING_KEYS.isdisjoint(part):
             return False
     return True
 
 
-def _listed(value: Any, schemas: Sequence[dict[str, Any]]) -> bool:
+def _is_listed(value: Any, schemas: Sequence[dict[str, Any]]) -> bool:
     for schema in schemas:
         listed = schema["enum"] if isinstance(schema.get("enum"), list) else []
         single = (schema[key] for key in ("const", "default") if key in schema)
-        if value in listed or any(exact(item, value) for item in (*single, *listed[:_COMPARED])):
+        if value in listed or any(exact(item, value) for item in (*single, *listed[:_MAX_EXACT])):
             return True
     return False
 
 
 class _Text:
-    """One message's text, folded once; its numbers and dates are looked for when a value asks for them."""
+    """The folded text of a message; its numbers and dates are extracted on demand."""
 
     def __init__(self, index: int, folded: str) -> None:
         self.index = index
@@ -214,17 +214,17 @@ class _Text:
 
     @property
     def words(self) -> set[str]:
-        """Its words without punctuation at their edges: found by a look, where searching many words would take long."""
+        """The words without punctuation at their edges, as a set, as searching for many words one by one is slow."""
         if self._words is None:
             self._words = set(map(strip_punctuation, self.folded.split()))
         return self._words
 
     def has(self, needle: str) -> bool:
-        return _bounded(self.folded, needle)
+        return _has_bounded(self.folded, needle)
 
     def has_number(self, number: int | float) -> bool:
         if self._numbers is None:
-            self._numbers = set(_numbers(self.folded))
+            self._numbers = set(_extract_numbers(self.folded))
         return number in self._numbers
 
     def has_date(self, day: date) -> bool:
@@ -233,38 +233,38 @@ class _Text:
         return any(same_date(day, written) for written in self._dates)
 
 
-def _bounded(text: str, needle: str) -> bool:
-    """Whether the needle stands in the text, bounded by non-letters and non-digits."""
+def _has_bounded(text: str, needle: str) -> bool:
+    """Return whether the needle appears in the text, bounded by non-letters and non-digits."""
     at = text.find(needle)
-    for _ in range(_TRIES):
+    for _ in range(_MAX_TRIES):
         if at < 0:
             return False
         end = at + len(needle)
         if not (at and text[at - 1].isalnum()) and not (end < len(text) and text[end].isalnum()):
             return True
         at = text.find(needle, at + 1)
-    return _marked(needle) in _marked(text)
+    return _mark_boundaries(needle) in _mark_boundaries(text)
 
 
-def _folded(text: str, is_result: bool) -> str:
-    """The text of a message, ready to be searched. Decision points of one conversation share theirs, so the last ones are remembered."""
-    return _remembered(text, is_result) if len(text) <= _LONGEST_REMEMBERED else _anew(text, is_result)
+def _fold_message(text: str, is_result: bool) -> str:
+    """Return the text of a message, ready to be searched. Decision points of one conversation share messages, so the last are cached."""
+    return _fold_cached(text, is_result) if len(text) <= _LONGEST_CACHED else _fold_uncached(text, is_result)
 
 
-def _anew(text: str, is_result: bool) -> str:
+def _fold_uncached(text: str, is_result: bool) -> str:
     folded = _fold(text)
-    if is_result and "\\" in text:  # a JSON result may spell a string with escapes
-        folded += _BETWEEN + _BETWEEN.join(map(_fold, _strings(text)))
+    if is_result and "\\" in text:  # a JSON result may write a string with escapes
+        folded += _SEPARATOR + _SEPARATOR.join(map(_fold, _strings(text)))
     return folded
 
 
-_remembered = lru_cache(maxsize=256)(_anew)
+_fold_cached = lru_cache(maxsize=256)(_fold_uncached)
 
 
-def _marked(text: str) -> str:
-    """The text with a mark between any two characters that are not both letters or digits, one kind where one of them is and one
-    where none is; so a bounded occurrence of a text is a plain one of its marked form. For texts that repeat themselves: trying
-    place after place would take time squared.
+def _mark_boundaries(text: str) -> str:
+    """Return the text with a mark between any two characters that are not both letters or digits: one kind where one of them is, another
+    where none is. So a bounded occurrence of a text is a plain occurrence of its marked form. For repetitive texts, in which checking one
+    occurrence after the other would take quadratic time.
     """
     edges = zip(" " + text, text + " ", strict=True)
     return "".join(_MARKS[before.isalnum() + after.isalnum()] + after for before, after in edges)[:-1]
@@ -273,7 +273,7 @@ def _marked(text: str) -> str:
 def _fold(text: str) -> str:
     folded = text.casefold()
     if folded.isascii() and folded.isprintable() and "  " not in folded:
-        return folded.strip(" ")  # its words stand one space apart as it is: of ASCII, all white space but the space is not printable
+        return folded.strip(" ")  # its words are one space apart already: in ASCII, all white space but the space is not printable
     return " ".join(folded.split())
 
 
@@ -286,7 +286,7 @@ def _strings(text: str) -> list[str]:
 
 
 def _as_number(text: str) -> int | float | None:
-    if text.lstrip()[:1] not in _NUMBER_BEGINS:
+    if text.lstrip()[:1] not in _NUMBER_START:
         return None
     try:
         value = parse(text)
@@ -295,8 +295,8 @@ def _as_number(text: str) -> int | float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _numbers(folded: str) -> Iterator[int | float]:
-    """The numbers in a text, as JSON would spell them. A minus counts as one only where no letter or digit stands before it."""
+def _extract_numbers(folded: str) -> Iterator[int | float]:
+    """Yield the numbers in a text, as JSON writes them. A minus sign counts only where no letter or digit comes before it."""
     for match in _NUMBER.finditer(folded):
         token, start, end = match[0], match.start(), match.end()
         if len(token) > _LONGEST_NUMBER or (len(token) > 1 and token[0] == "0" and token[1].isdigit()):

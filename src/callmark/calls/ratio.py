@@ -1,23 +1,23 @@
-"""How alike two texts are: `difflib.SequenceMatcher(None, one, other, autojunk=False).ratio()`, in bounded time.
+"""The similarity ratio of two texts: `difflib.SequenceMatcher(None, one, other, autojunk=False).ratio()`, in bounded time.
 
 The same blocks are matched as there (the longest common run, of several the earliest in the first text, then in the second; then what is
-left and right of it), but each is found by looking up runs of a length, so that texts that repeat themselves do not take time cubed.
+left and right of it), but each is found by looking up runs of one length, so that repetitive texts do not take cubic time.
 """
 
 
 def ratio(one: str, other: str) -> float:
-    """From 0 to 1; two empty texts are alike."""
+    """Return the ratio from 0 to 1; 1 for two empty texts."""
     total = len(one) + len(other)
     return 2.0 * _matched(one, other) / total if total else 1.0
 
 
 def _matched(one: str, other: str) -> int:
-    """How many characters stand in matching blocks."""
+    """Return how many characters are in matching blocks."""
     matched = 0
     rest = [(0, len(one), 0, len(other))]
     while rest:
         start, end, low, high = rest.pop()
-        at, there, size = _longest(one, start, end, other, low, high)
+        at, there, size = _longest_run(one, start, end, other, low, high)
         if size:
             matched += size
             if start < at and low < there:
@@ -27,13 +27,13 @@ def _matched(one: str, other: str) -> int:
     return matched
 
 
-def _longest(one: str, start: int, end: int, other: str, low: int, high: int) -> tuple[int, int, int]:
-    """The longest common run of two parts: where it begins in each, and its size (0: there is none)."""
+def _longest_run(one: str, start: int, end: int, other: str, low: int, high: int) -> tuple[int, int, int]:
+    """Return the longest common run of two parts: where it begins in each, and its size (0: there is none)."""
     best = (start, low, 0)
     least, most = 1, min(end - start, high - low)
     size = 1
     while least <= most:
-        found = _run_of(size, one, start, end, other, low, high)
+        found = _find_run(size, one, start, end, other, low, high)
         if found is None:
             most = size - 1
             size = (least + most) // 2
@@ -45,8 +45,8 @@ def _longest(one: str, start: int, end: int, other: str, low: int, high: int) ->
     return best
 
 
-def _run_of(size: int, one: str, start: int, end: int, other: str, low: int, high: int) -> tuple[int, int] | None:
-    """The earliest run of that size that stands in both parts."""
+def _find_run(size: int, one: str, start: int, end: int, other: str, low: int, high: int) -> tuple[int, int] | None:
+    """Return where the earliest run of that size in both parts begins in each; None where there is none."""
     runs = {other[at : at + size] for at in range(low, high - size + 1)}
     for at in range(start, end - size + 1):
         run = one[at : at + size]

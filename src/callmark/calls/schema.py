@@ -1,8 +1,8 @@
 """A tool's JSON Schema: its parameters, what a value may be at a place in it, and full validation.
 
-Schemas come from files and may be anything: what is not understood is left alone, and why one does not compile is for
-`schema_problem` to say. Nothing is fetched: a `$ref` outside the schema does not resolve. Patterns run in linear time; those
-that need looking around or back, in a bounded number of steps.
+Schemas come from files and may be anything: unknown parts are ignored, and `schema_problem` says why one does not compile. Nothing is
+fetched: a `$ref` outside the schema does not resolve. Patterns run in linear time; those with lookaround or backreferences, in a bounded
+number of steps.
 """
 
 from collections import deque
@@ -16,37 +16,37 @@ from callmark.types import Call, Tool
 
 _COMBINED = ("anyOf", "oneOf", "allOf")
 _NOT_FLAT = frozenset({*_COMBINED, "$ref", "nullable"})
-_CLASSES = {"string": str, "integer": int, "number": float, "boolean": bool}  # what nearly every value of that type is
-_MOST_STEPS = 100_000  # of a pattern that needs looking back
+_CLASSES = {"string": str, "integer": int, "number": float, "boolean": bool}  # of nearly every value of that type
+_MOST_STEPS = 100_000  # of a pattern with lookaround or backreferences
 
 
 def properties(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of each named parameter; `{}` where there is none."""
+    """Return the schema of each parameter by name; `{}` where there are none."""
     found = parameters.get("properties")
     return found if isinstance(found, dict) else {}
 
 
 def required(parameters: Mapping[str, Any]) -> frozenset[str]:
-    """The names of the parameters that must be given."""
+    """Return the names of the required parameters."""
     found = parameters.get("required")
     return frozenset(name for name in found if isinstance(name, str)) if isinstance(found, list) else frozenset()
 
 
 def admits_null(schema: Any, root: Mapping[str, Any]) -> bool:
-    """Whether null is among what the schema takes. A schema without any type takes everything."""
+    """Return whether the schema admits null. A schema without a type admits everything."""
     try:
-        return _fits(None, schema, root, frozenset(), listed=True)
+        return _fits(None, schema, root, frozenset(), check_listed=True)
     except RecursionError:
         return True
 
 
 def variants(schema: Any, root: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The schema itself and everything that `anyOf`, `oneOf`, `allOf` and local `$ref` make of it, each once."""
+    """Yield the schema itself and every schema that its `anyOf`, `oneOf`, `allOf` and local `$ref` lead to, each once."""
     yield from _variants([schema], root)
 
 
 def _variants(schemas: Sequence[Any], root: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """By identity, so that a schema that refers to itself ends, and a large one takes no longer than its size."""
+    """Yield the variants of several schemas. Compares by identity, so that recursive schemas end and large ones take linear time."""
     seen: set[int] = set()
     rest = deque(schemas)
     while rest:
@@ -61,7 +61,7 @@ def _variants(schemas: Sequence[Any], root: Mapping[str, Any]) -> Iterator[dict[
 
 
 def child_schemas(schemas: Sequence[Any], key: str | int, root: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The schemas that apply to an object's field, or to an array's item, of a value that any of `schemas` applies to."""
+    """Return the schemas of a field of an object, or of an item of an array, to which any of `schemas` applies."""
     children: list[Any] = []
     for part in _variants(schemas, root):
         if isinstance(key, str):
@@ -73,18 +73,18 @@ def child_schemas(schemas: Sequence[Any], key: str | int, root: Mapping[str, Any
 
 
 def types_fit(value: Any, schema: Any, root: Mapping[str, Any]) -> bool:
-    """Whether everything required is there and every type fits, through arrays and objects (docs/metrics.md, section 7).
+    """Return whether everything required is there and every type fits, through arrays and objects (docs/metrics.md, section 7).
 
-    Values, enums and patterns are not looked at; unknown keys and unknown type words are let through.
+    Values, enums and patterns are ignored; unknown keys and unknown type words pass.
     """
     try:
-        return fast_fits(value, schema) or _fits(value, schema, root, frozenset(), listed=False)
-    except RecursionError:  # a schema deeper than any that people write
+        return fast_fits(value, schema) or _fits(value, schema, root, frozenset(), check_listed=False)
+    except RecursionError:  # deeper than any schema that people write
         return False
 
 
 def fast_fits(value: Any, schema: Any) -> bool:
-    """Whether everything fits that can be told at a glance: the flat schema that nearly every tool has. False says nothing."""
+    """Return True if a value fits a flat schema, as nearly every tool has one. False means that only `types_fit` can tell."""
     if value.__class__ is not dict or schema.__class__ is not dict or not _NOT_FLAT.isdisjoint(schema):
         return False
     known = schema.get("properties")
@@ -99,53 +99,53 @@ def fast_fits(value: Any, schema: Any) -> bool:
         kind = part.get("type")
         if kind.__class__ is not str or _CLASSES.get(kind) is not child.__class__:
             items = part.get("items") if child.__class__ is list and kind == "array" else None
-            if items is None or not all([_is_plainly(item, items) for item in child]):  # noqa: C419
+            if items is None or not all([_has_plain_type(item, items) for item in child]):  # noqa: C419
                 return False
-    needed = schema.get("required")
-    return needed is None or (needed.__class__ is list and all([name.__class__ is str and name in value for name in needed]))  # noqa: C419 - faster
+    names = schema.get("required")
+    return names is None or (names.__class__ is list and all([name.__class__ is str and name in value for name in names]))  # noqa: C419 - faster
 
 
-def _is_plainly(value: Any, schema: Any) -> bool:
-    """Whether a plain value is of the one type that the schema names."""
+def _has_plain_type(value: Any, schema: Any) -> bool:
+    """Return whether a plain value has the one type that the schema names."""
     if schema.__class__ is not dict or not _NOT_FLAT.isdisjoint(schema):
         return False
     kind = schema.get("type")
     return kind.__class__ is str and _CLASSES.get(kind) is value.__class__
 
 
-def _fits(value: Any, schema: Any, root: Mapping[str, Any], seen: frozenset[int], *, listed: bool) -> bool:
-    """`seen` holds the schemas that were entered for this same value, so that one that refers to itself ends. With `listed` an enum or a
-    const that does not have the value refuses it.
+def _fits(value: Any, schema: Any, root: Mapping[str, Any], seen: frozenset[int], *, check_listed: bool) -> bool:
+    """Return whether a value fits a schema. `seen` holds the schemas that were entered for this same value, so that recursive ones end.
+    With `check_listed`, an enum or a const that does not have the value refuses it.
     """
     if not isinstance(schema, dict) or id(schema) in seen:
         return schema is not False
     if value is None and schema.get("nullable") is True:
         return True
-    if listed and ((isinstance(schema.get("enum"), list) and value not in schema["enum"]) or schema.get("const", value) != value):
+    if check_listed and ((isinstance(schema.get("enum"), list) and value not in schema["enum"]) or schema.get("const", value) != value):
         return False
     inside = seen | {id(schema)}
-    if isinstance(schema.get("$ref"), str) and not _fits(value, _resolve(schema["$ref"], root), root, inside, listed=listed):
+    if isinstance(schema.get("$ref"), str) and not _fits(value, _resolve(schema["$ref"], root), root, inside, check_listed=check_listed):
         return False
     for key in _COMBINED:
         parts = schema.get(key)
         if isinstance(parts, list) and parts:
-            fitting = (_fits(value, part, root, inside, listed=listed) for part in parts)
+            fitting = (_fits(value, part, root, inside, check_listed=check_listed) for part in parts)
             if not (all(fitting) if key == "allOf" else any(fitting)):
                 return False
     kinds = schema.get("type")
-    if kinds is not None and not any(_is_kind(value, kind) for kind in (kinds if isinstance(kinds, list) else [kinds])):
+    if kinds is not None and not any(_has_type(value, kind) for kind in (kinds if isinstance(kinds, list) else [kinds])):
         return False
     if isinstance(value, dict):
         known = properties(schema)
         if not required(schema) <= value.keys():
             return False
-        return all(_fits(child, known[key], root, frozenset(), listed=listed) for key, child in value.items() if key in known)
+        return all(_fits(child, known[key], root, frozenset(), check_listed=check_listed) for key, child in value.items() if key in known)
     if isinstance(value, list | tuple) and isinstance(schema.get("items"), dict):
-        return all(_fits(child, schema["items"], root, frozenset(), listed=listed) for child in value)
+        return all(_fits(child, schema["items"], root, frozenset(), check_listed=check_listed) for child in value)
     return True
 
 
-def _is_kind(value: Any, kind: Any) -> bool:
+def _has_type(value: Any, kind: Any) -> bool:
     match kind:
         case "string" | "str":
             return isinstance(value, str)
@@ -166,11 +166,11 @@ def _is_kind(value: Any, kind: Any) -> bool:
 
 
 def violations(arguments: dict[str, Any], tool: Tool) -> list[tuple[str, str]]:
-    """`(argument path, sentence)` for everything in the arguments that the tool's schema does not allow; full JSON Schema.
+    """Return `(argument path, sentence)` for everything in the arguments that the tool's schema does not allow; full JSON Schema.
 
     A schema that does not compile allows everything; `schema_problem` says so.
     """
-    return _violations(arguments, _validator(msgspec.json.encode(tool.parameters)) if tool.parameters else "")
+    return _violations(arguments, _compile(msgspec.json.encode(tool.parameters)) if tool.parameters else "")
 
 
 def _violations(arguments: dict[str, Any], validator: Any) -> list[tuple[str, str]]:
@@ -179,102 +179,102 @@ def _violations(arguments: dict[str, Any], validator: Any) -> list[tuple[str, st
     return [(format_path(error.instance_path), error.message) for error in validator.iter_errors(arguments)]
 
 
-class _Flat:
-    """A flat schema as a table: the class of each parameter of one plain type without a default, of the items of each that is a list of
-    such, and what must be given. A schema of any other kind has a table that nothing fits.
+class _FlatSchema:
+    """A flat schema as a table: the class of each parameter of one plain type without a default, or of its items where it is a list of
+    such, and the required names. Any other schema has a table that nothing fits.
     """
 
-    __slots__ = ("classes", "is_flat", "items", "needed")
+    __slots__ = ("classes", "is_flat", "items", "required")
 
     def __init__(self, schema: Any) -> None:
         self.is_flat = False
         self.classes: dict[str, type] = {}
         self.items: dict[str, type] = {}
-        self.needed = frozenset({""})
-        needed = schema.get("required", [])
-        flat = schema.get("type") == "object" and _NOT_FLAT.isdisjoint(schema) and isinstance(needed, list)
-        if flat and all(isinstance(name, str) for name in needed):
+        self.required = frozenset({""})
+        names = schema.get("required", [])
+        flat = schema.get("type") == "object" and _NOT_FLAT.isdisjoint(schema) and isinstance(names, list)
+        if flat and all(isinstance(name, str) for name in names):
             self.is_flat = True
-            self.needed = frozenset(needed)
+            self.required = frozenset(names)
             for name, part in properties(schema).items():
                 if not _is_flat(part) or "default" in part:
                     continue
                 if part["type"] == "array" and _is_flat(part.get("items")):
                     self.classes[name] = list
-                    self.items[name] = _CLASSES.get(part["items"]["type"], _Flat)
+                    self.items[name] = _CLASSES.get(part["items"]["type"], _FlatSchema)
                 else:
-                    self.classes[name] = _CLASSES.get(part["type"], _Flat)
+                    self.classes[name] = _CLASSES.get(part["type"], _FlatSchema)
 
     def has_items(self, key: str, values: list[Any]) -> bool:
-        """Whether the values are all of the class that the items of that parameter have."""
+        """Return whether all values have the class of the items of that parameter."""
         kind = self.items[key]
         return all([value.__class__ is kind for value in values])  # noqa: C419 - faster
 
 
 def _is_flat(schema: Any) -> bool:
-    """Whether a schema says of one type, and nothing but that type, what a value is."""
+    """Return whether a schema names one type and combines no others."""
     return isinstance(schema, dict) and _NOT_FLAT.isdisjoint(schema) and isinstance(schema.get("type"), str)
 
 
 class Schemas:
-    """Tools by name (of two of one name the last), with their compiled validators, which are kept for as long as this is."""
+    """Tools by name (of two with one name the last), with their compiled validators, which are cached."""
 
     __slots__ = ("_flat", "_validators", "by_name")
 
     def __init__(self, tools: Sequence[Tool]) -> None:
         self.by_name = {tool.name: tool for tool in tools}
         self._validators: dict[str, Any] = {}
-        self._flat: dict[str, _Flat] = {}
+        self._flat: dict[str, _FlatSchema] = {}
 
-    def fast_correct(self, wanted: Call, made: Call) -> bool:
-        """Whether it takes no more than a glance to tell that a call of a known tool is the wanted one and could run: plain values, each
-        of the class that its parameter asks for, none of which could equal being left out. False says nothing.
+    def fast_correct(self, expected: Call, actual: Call) -> bool:
+        """Return True if a quick look shows that the actual call of a known tool is the expected one and could run: plain values, each of
+        the class of its parameter, none of which could equal being left out. False means that only a full comparison can tell.
         """
-        arguments, given = wanted.arguments, made.arguments
+        arguments, given = expected.arguments, actual.arguments
         if arguments != given:
             return False
-        flat = self._flat_of(wanted.name)
+        flat = self._flat_schema(expected.name)
         for key, value in arguments.items():
             kind = flat.classes.get(key)
             if value.__class__ is not kind or given[key].__class__ is not kind:
                 return False
             if kind is list and not flat.has_items(key, arguments[key] + given[key]):
                 return False
-        return flat.needed <= given.keys()
+        return flat.required <= given.keys()
 
     def could_run(self, call: Call) -> bool:
-        """Whether everything required is there and every type fits; a call of an unknown tool, and one that is malformed, could not run."""
+        """Return whether everything required is there and every type fits; a call of an unknown tool and a malformed call could not run."""
         tool = self.by_name.get(call.name)
         if tool is None or call.malformed:
             return False
-        flat = self._flat_of(call.name)
-        if flat.is_flat and not flat.needed <= call.arguments.keys():
+        flat = self._flat_schema(call.name)
+        if flat.is_flat and not flat.required <= call.arguments.keys():
             return False
         return types_fit(call.arguments, tool.parameters, tool.parameters)
 
-    def _flat_of(self, name: str) -> _Flat:
+    def _flat_schema(self, name: str) -> _FlatSchema:
         if name not in self._flat:
-            self._flat[name] = _Flat(self.by_name[name].parameters)
+            self._flat[name] = _FlatSchema(self.by_name[name].parameters)
         return self._flat[name]
 
     def violations(self, call: Call) -> list[tuple[str, str]]:
-        """What the schema of the called tool does not allow in a call; nothing where the tool is not known or the call is malformed."""
+        """Return what the schema of the called tool does not allow; nothing where the tool is unknown or the call is malformed."""
         tool = self.by_name.get(call.name)
         if tool is None or call.malformed or not tool.parameters:
             return []
         if call.name not in self._validators:
-            self._validators[call.name] = _validator(msgspec.json.encode(tool.parameters))
+            self._validators[call.name] = _compile(msgspec.json.encode(tool.parameters))
         return _violations(call.arguments, self._validators[call.name])
 
 
 def schema_problem(tool: Tool) -> str:
-    """Why the tool's schema does not compile; empty where it does."""
-    validator = _validator(msgspec.json.encode(tool.parameters)) if tool.parameters else ""
+    """Return why the tool's schema does not compile; empty where it does."""
+    validator = _compile(msgspec.json.encode(tool.parameters)) if tool.parameters else ""
     return validator if isinstance(validator, str) else ""
 
 
 def format_path(path: Sequence[str | int]) -> str:
-    """`items[0].id` for `["items", 0, "id"]`."""
+    """Return `items[0].id` for `["items", 0, "id"]`."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
@@ -282,8 +282,8 @@ def format_path(path: Sequence[str | int]) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _validator(schema: bytes) -> Any:
-    """The compiled schema, or the reason why there is none."""
+def _compile(schema: bytes) -> Any:
+    """Return the compiled schema, or the reason why it does not compile."""
     import jsonschema_rs
 
     problem = ""

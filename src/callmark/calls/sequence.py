@@ -1,13 +1,13 @@
 """Patterns over the sequence of calls: `find_* > get_user_details(user_id=$result)`.
 
-    NAME              a call whose name fits the glob (`*` any run, `?` one character; case counts)
+    NAME              a call whose name matches the glob (`*` any run, `?` one character; case counts)
     NAME(arg=value)   … and whose argument is that value: JSON, or a bare word that may be a glob; several with commas
     NAME(arg=$result) … and whose argument is the result of the step before: its whole text, or its field of that name
     A > B             B is the very next call after the first A
     A >> B            B is some later call
 
-A chain goes from left to right. The first step is always the first call that fits it; after `>>` every later call is tried. A
-malformed call fits no step, but keeps its place in the sequence.
+A chain goes from left to right. The first step is always the first call that matches it; after `>>` every later call is tried. A
+malformed call matches no step, but keeps its place in the sequence.
 """
 
 import re
@@ -33,7 +33,7 @@ _BARE = re.compile(r"[^,()\"\[\]{}]+")
 
 
 class ArgumentPattern(Struct, frozen=True):
-    """What one argument must be: a value, a glob, or the result of the step before."""
+    """What an argument must be: a value, a glob, or the result of the step before."""
 
     kind: Literal["value", "glob", "result"]
     value: Any = None
@@ -48,7 +48,7 @@ class PatternStep(Struct, frozen=True):
 
 
 class CallPattern(Struct, frozen=True):
-    """A sequence to look for. `text` is how it was written."""
+    """A sequence of calls to look for. `text` is its source."""
 
     text: str
     steps: tuple[PatternStep, ...]
@@ -62,7 +62,7 @@ class CallWithResult(Struct, frozen=True):
 
 
 def read_pattern(text: str) -> CallPattern:
-    """The pattern that a text writes. Raises `BadInput` that points at the place where it cannot be read."""
+    """Return the pattern of a text. One that cannot be read raises `BadInput` that points at the place."""
     steps: list[PatternStep] = []
     at = 0
     gap: Literal["first", "next", "later"] = "first"
@@ -78,13 +78,13 @@ def read_pattern(text: str) -> CallPattern:
         elif text[at] == ">":
             gap, at = "next", at + 1
         else:
-            raise _cannot_read(text, at, "'>' or '>>'")
+            raise _syntax_error(text, at, "'>' or '>>'")
 
 
 def calls_with_results(conversation: Conversation) -> list[CallWithResult]:
-    """Every call of a conversation with its result, in order: what patterns are looked for in."""
+    """Return every call of a conversation with its result, in order, to look for patterns in."""
     messages = conversation.messages
-    results = match_results(messages).of
+    results = match_results(messages).by_call
     return [
         CallWithResult(call, messages[results[(index, place)]].text if (index, place) in results else None)
         for index, message in enumerate(messages)
@@ -93,47 +93,51 @@ def calls_with_results(conversation: Conversation) -> list[CallWithResult]:
 
 
 def find_pattern(pattern: CallPattern, calls: Sequence[CallWithResult]) -> tuple[int, ...] | None:
-    """The indexes of the calls that the steps fit, or None. An empty sequence fits nothing."""
-    first = next((index for index, call in enumerate(calls) if _fits(pattern.steps[0], call, None)), None)
+    """Return the indexes of the calls that match the steps, or None. An empty sequence matches nothing."""
+    first = next((index for index, call in enumerate(calls) if _matches_step(pattern.steps[0], call, None)), None)
     if first is None:
         return None
     rest = _follow(pattern.steps[1:], calls, first, set())
     return None if rest is None else (first, *rest)
 
 
-def _follow(steps: Sequence[PatternStep], calls: Sequence[CallWithResult], before: int, dead: set[tuple[int, int]]) -> tuple[int, ...] | None:
-    """`dead` holds what was tried in vain (steps left, call before), so that no chain of `>>` is slower than steps x calls x calls."""
+def _follow(
+    steps: Sequence[PatternStep], calls: Sequence[CallWithResult], before: int, failed: set[tuple[int, int]]
+) -> tuple[int, ...] | None:
+    """Return the indexes of the calls that match the remaining steps, or None. `failed` holds what was tried in vain (steps left, call
+    before), so that no chain of `>>` takes more than steps x calls x calls.
+    """
     if not steps:
         return ()
-    if (len(steps), before) in dead:
+    if (len(steps), before) in failed:
         return None
     step = steps[0]
     last = min(before + 2, len(calls)) if step.gap == "next" else len(calls)
     for index in range(before + 1, last):
-        if _fits(step, calls[index], calls[before]):
-            rest = _follow(steps[1:], calls, index, dead)
+        if _matches_step(step, calls[index], calls[before]):
+            rest = _follow(steps[1:], calls, index, failed)
             if rest is not None:
                 return (index, *rest)
-    dead.add((len(steps), before))
+    failed.add((len(steps), before))
     return None
 
 
-def _fits(step: PatternStep, candidate: CallWithResult, before: CallWithResult | None) -> bool:
+def _matches_step(step: PatternStep, candidate: CallWithResult, before: CallWithResult | None) -> bool:
     call = candidate.call
     if call.malformed or not matches_glob(step.name, call.name):
         return False
-    return all(key in call.arguments and _wanted(wanted, key, call.arguments[key], before) for key, wanted in step.arguments)
+    return all(key in call.arguments and _matches_argument(pattern, key, call.arguments[key], before) for key, pattern in step.arguments)
 
 
-def _wanted(wanted: ArgumentPattern, key: str, value: Any, before: CallWithResult | None) -> bool:
-    if wanted.kind == "result":
-        return before is not None and before.result is not None and _came_from(before.result, key, value)
-    if wanted.kind == "glob":
-        return isinstance(value, str) and matches_glob(str(wanted.value), value)
-    return exact(wanted.value, value)
+def _matches_argument(pattern: ArgumentPattern, key: str, value: Any, before: CallWithResult | None) -> bool:
+    if pattern.kind == "result":
+        return before is not None and before.result is not None and _is_from_result(before.result, key, value)
+    if pattern.kind == "glob":
+        return isinstance(value, str) and matches_glob(str(pattern.value), value)
+    return exact(pattern.value, value)
 
 
-def _came_from(result: str, key: str, value: Any) -> bool:
+def _is_from_result(result: str, key: str, value: Any) -> bool:
     if exact(result, value):
         return True
     try:
@@ -148,28 +152,28 @@ def _came_from(result: str, key: str, value: Any) -> bool:
 def _read_step(text: str, at: int, gap: Literal["first", "next", "later"]) -> tuple[PatternStep, int]:
     found = _STEP.match(text, at)
     if not found:
-        raise _cannot_read(text, at, "a tool's name")
+        raise _syntax_error(text, at, "a tool's name")
     at = found.end()
     arguments: list[tuple[str, ArgumentPattern]] = []
     if at < len(text) and text[at] == "(":
         at += 1
-        while not _closes(text, at):
+        while not _is_closing(text, at):
             key = _ARGUMENT.match(text, at)
             if not key:
-                raise _cannot_read(text, at, "argument=value")
-            wanted, at = _read_wanted(text, key.end(), first=gap == "first")
-            arguments.append((key["key"], wanted))
+                raise _syntax_error(text, at, "argument=value")
+            pattern, at = _read_argument(text, key.end(), first=gap == "first")
+            arguments.append((key["key"], pattern))
             at = _skip_space(text, at)
             if at < len(text) and text[at] == ",":
                 at += 1
-            elif not _closes(text, at):
-                raise _cannot_read(text, at, "',' or ')'")
+            elif not _is_closing(text, at):
+                raise _syntax_error(text, at, "',' or ')'")
         at = _skip_space(text, _skip_space(text, at) + 1)
     return PatternStep(found["name"], tuple(arguments), gap), at
 
 
-def _read_wanted(text: str, at: int, *, first: bool) -> tuple[ArgumentPattern, int]:
-    for end in _ends(text, at):
+def _read_argument(text: str, at: int, *, first: bool) -> tuple[ArgumentPattern, int]:
+    for end in _possible_ends(text, at):
         try:
             return ArgumentPattern("value", parse(text[at:end])), end
         except NotStrict:
@@ -177,7 +181,7 @@ def _read_wanted(text: str, at: int, *, first: bool) -> tuple[ArgumentPattern, i
     bare = _BARE.match(text, at)
     word = bare[0].strip() if bare else ""
     if not bare or not word:
-        raise _cannot_read(text, at, "a value")
+        raise _syntax_error(text, at, "a value")
     if word == RESULT and first:
         raise BadInput(
             f"the pattern {text!r} cannot be read: there is no step before the first, so {RESULT} is nothing there",
@@ -186,16 +190,16 @@ def _read_wanted(text: str, at: int, *, first: bool) -> tuple[ArgumentPattern, i
     if word == RESULT:
         return ArgumentPattern("result"), bare.end()
     if word.startswith("$"):
-        raise _cannot_read(text, at, f"a value or {RESULT}")
+        raise _syntax_error(text, at, f"a value or {RESULT}")
     return (ArgumentPattern("glob", word) if "*" in word or "?" in word else ArgumentPattern("value", word)), bare.end()
 
 
-def _ends(text: str, at: int) -> list[int]:
-    """Where a JSON value that begins at `at` may end: before any comma or closing bracket."""
+def _possible_ends(text: str, at: int) -> list[int]:
+    """Return where a JSON value that begins at `at` may end: before any comma or closing bracket."""
     return [index for index in range(at + 1, len(text) + 1) if index == len(text) or text[index] in ",)"]
 
 
-def _closes(text: str, at: int) -> bool:
+def _is_closing(text: str, at: int) -> bool:
     return _skip_space(text, at) < len(text) and text[_skip_space(text, at)] == ")"
 
 
@@ -205,7 +209,7 @@ def _skip_space(text: str, at: int) -> int:
     return at
 
 
-def _cannot_read(text: str, at: int, expected: str) -> BadInput:
+def _syntax_error(text: str, at: int, expected: str) -> BadInput:
     found = repr(text[at : at + 12]) if text[at:].strip() else "the end"
     return BadInput(
         f"the pattern {text!r} cannot be read: at character {at + 1} stands {found}, {expected} was expected", f"For example: {EXAMPLE}"

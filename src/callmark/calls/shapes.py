@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
-from callmark.calls.strict import DEEPEST, NotStrict, decode, is_deeper_than, dump, is_strict, parse, scrub
+from callmark.calls.strict import DEEPEST, NotStrict, decode, dump, is_deeper_than, is_strict, parse, scrub
 from callmark.types import Call
 
 CALL_LEVELS = 2  # levels of nesting that a call adds around its arguments

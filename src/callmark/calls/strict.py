@@ -1,7 +1,7 @@
 """Strict JSON: the one place that decides whether a text is JSON (docs/metrics.md, section 1).
 
 Refused: NaN and Infinity, trailing text, numbers outside double range, lone surrogates, nesting deeper than 200.
-Of a repeated key the last counts, as in every JSON reader; `repeated_key` tells that there is one.
+For a repeated key, the last value wins, as in every JSON reader; `repeated_key` finds one.
 """
 
 import json
@@ -18,12 +18,12 @@ _LONG_NUMBER = re.compile(r"[0-9]{309}")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class NotStrict(ValueError):  # noqa: N818 - says what the text is
+class NotStrict(ValueError):  # noqa: N818 - describes the text
     """The text is not strict JSON; `str()` says why, in a few words."""
 
 
 def parse(text: str | bytes, *, deepest: int = DEEPEST) -> Any:
-    """The value of a strict JSON text. Raises `NotStrict` for everything else; never another error."""
+    """Return the value of a strict JSON text. Everything else raises `NotStrict`, never another error."""
     try:
         value = decode(text)
     except RecursionError:
@@ -33,7 +33,7 @@ def parse(text: str | bytes, *, deepest: int = DEEPEST) -> Any:
     except ValueError as error:  # msgspec's errors, invalid UTF-8, integers of more digits than Python converts
         raise NotStrict(_reason(text, error)) from None
     if len(text) > DEEPEST:
-        if _openings(text) > deepest and is_deeper_than(value, deepest):
+        if _count_brackets(text) > deepest and is_deeper_than(value, deepest):
             raise NotStrict(f"nesting deeper than {DEEPEST}")
         if len(text) >= 309 and _out_of_range(text, value):
             raise NotStrict("a number outside double range")
@@ -41,7 +41,7 @@ def parse(text: str | bytes, *, deepest: int = DEEPEST) -> Any:
 
 
 def is_deeper_than(value: Any, limit: int) -> bool:
-    """Whether objects and arrays are nested more than `limit` deep. Does not recurse, so that any depth is answered."""
+    """Return whether objects and arrays are nested more than `limit` deep. Does not recurse, so it works for any depth."""
     level = [value]
     depth = 0
     while level := [item for item in level if isinstance(item, dict | list | tuple)]:
@@ -53,7 +53,7 @@ def is_deeper_than(value: Any, limit: int) -> bool:
 
 
 def strings_and_numbers(value: Any) -> list[str | int | float]:
-    """Every string (keys too) and number in a value, at any depth."""
+    """Return every string (keys too) and number in a value, at any depth."""
     found: list[str | int | float] = []
     rest = [value]
     while rest:
@@ -69,7 +69,7 @@ def strings_and_numbers(value: Any) -> list[str | int | float]:
 
 
 def is_strict(value: Any) -> bool:
-    """Whether a value that did not come from `parse` could have: finite numbers in range, no lone surrogate."""
+    """Return whether a value that was not parsed is strict: finite numbers in range, no lone surrogate."""
     for item in strings_and_numbers(value):
         if isinstance(item, str):
             if not item.isascii() and _LONE_SURROGATE.search(item):
@@ -80,47 +80,47 @@ def is_strict(value: Any) -> bool:
 
 
 def scrub(text: str) -> str:
-    """The text with lone surrogates written out (`\\ud800`), so that it can be encoded."""
+    """Return the text with lone surrogates escaped (`\\ud800`), so that it can be encoded."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def dump(value: Any) -> str:
-    """JSON text for any value at all: what JSON has no word for is written as Python shows it."""
+    """Return JSON text for any value at all: what JSON cannot hold is written as its `repr`."""
     try:
         return msgspec.json.encode(value).decode()
     except (TypeError, ValueError, RecursionError, OverflowError):
         pass
     if is_deeper_than(value, DEEPEST):
         return f"({type(value).__name__} nested deeper than {DEEPEST})"
-    for write in (_plain, repr):
+    for write in (_dump_plain, repr):
         try:
             return scrub(write(value))
-        except (TypeError, ValueError, RecursionError):  # an integer of more digits than Python writes, a key that is no text
+        except (TypeError, ValueError, RecursionError):  # an integer of more digits than Python writes, a key that is not text
             continue
     return f"({type(value).__name__} that cannot be written)"
 
 
-def _plain(value: Any) -> str:
+def _dump_plain(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=repr)
 
 
 def repeated_key(text: str | bytes) -> str | None:
-    """The first key that stands twice in one object of a JSON text; None when there is none or the text is not JSON."""
+    """Return the first key that is repeated in one object of a JSON text; None when there is none or the text is not JSON."""
     repeated: list[str] = []
 
-    def look(pairs: list[tuple[str, Any]]) -> None:
+    def find(pairs: list[tuple[str, Any]]) -> None:
         if not repeated and len(pairs) > 1 and len(dict(pairs)) < len(pairs):
             seen: set[str] = set()
             repeated.append(next(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
 
     try:
-        json.loads(text, object_pairs_hook=look)
+        json.loads(text, object_pairs_hook=find)
     except (ValueError, RecursionError):
         return None
     return scrub(repeated[0]) if repeated else None
 
 
-def _openings(text: str | bytes) -> int:
+def _count_brackets(text: str | bytes) -> int:
     return text.count("{") + text.count("[") if isinstance(text, str) else text.count(b"{") + text.count(b"[")
 
 
@@ -132,8 +132,8 @@ def _out_of_range(text: str | bytes, value: Any) -> bool:
 def _reason(text: str | bytes, error: ValueError) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "bytes that are not UTF-8"
-    said = str(error)
-    if "out of range" in said or "integer string conversion" in said:
+    message = str(error)
+    if "out of range" in message or "integer string conversion" in message:
         return "a number outside double range"
     try:
         json.loads(text, parse_constant=_refuse_constant)
@@ -143,7 +143,7 @@ def _reason(text: str | bytes, error: ValueError) -> str:
         return f"not JSON at character {problem.pos + 1}"
     except (ValueError, RecursionError) as problem:
         return str(problem) if "is not JSON" in str(problem) else "not JSON"
-    return "a lone surrogate" if "hex escape" in said or "truncated" in said or "surrogate" in said else "not JSON"
+    return "a lone surrogate" if "hex escape" in message or "truncated" in message or "surrogate" in message else "not JSON"
 
 
 def _refuse_constant(name: str) -> Any:

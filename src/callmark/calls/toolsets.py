@@ -1,4 +1,4 @@
-"""A tool list, read from any shape: OpenAI, flat, Anthropic, MCP, or DeepFabric's list form.
+"""Read a tool list from any shape: OpenAI, flat, Anthropic, MCP, or DeepFabric's list form.
 
     {"type": "function", "function": {"name", "description", "parameters"}}
     {"name", "description", "parameters" | "input_schema" | "inputSchema"}
@@ -14,7 +14,7 @@ from callmark.calls.strict import NotStrict, dump, parse
 from callmark.errors import BadInput
 from callmark.types import Conversation, Tool
 
-_MOST_KNOWN = 1000
+_MAX_CACHED = 1000  # tool lists
 _TYPES = {
     "str": "string",
     "int": "integer",
@@ -26,7 +26,7 @@ _TYPES = {
 
 
 def read_tool(value: Any, *, where: str = "the tool") -> Tool:
-    """One tool. `where` names its place in the message when it cannot be read."""
+    """Return one tool. `where` names it in the error when it cannot be read."""
     if not isinstance(value, dict):
         raise BadInput(f"{where} is not an object, a tool with a name was expected")
     inner = value.get("function")
@@ -36,7 +36,7 @@ def read_tool(value: Any, *, where: str = "the tool") -> Tool:
         raise BadInput(f"{where} has no name")
     schema: Any = next((body[key] for key in ("parameters", "input_schema", "inputSchema") if body.get(key) is not None), {})
     if isinstance(schema, list):
-        schema = _from_list(schema)
+        schema = _schema_from_list(schema)
     if not isinstance(schema, dict):
         raise BadInput(f"{where} ({name}): its parameters are neither a JSON Schema nor a list of parameters")
     description = body.get("description")
@@ -44,7 +44,7 @@ def read_tool(value: Any, *, where: str = "the tool") -> Tool:
 
 
 def read_tools(value: Any, *, where: str = "tools") -> tuple[Tool, ...]:
-    """The tools of a list, of an object `{"tools": […]}`, or of a JSON string of either."""
+    """Return the tools of a list, of an object `{"tools": […]}`, or of a JSON string of either."""
     if isinstance(value, str):
         try:
             value = parse(value) if value.strip() else None
@@ -60,26 +60,26 @@ def read_tools(value: Any, *, where: str = "tools") -> tuple[Tool, ...]:
 
 
 class ToolListCache:
-    """Reads tool lists from JSON text and remembers them: most files repeat one list in every row, and comparing it to the
-    last one is far cheaper than reading it again. Gives back the text as well, one object for equal texts.
+    """Reads tool lists from JSON text and caches them: most files repeat one list in every row, and comparing it to the last one is far
+    cheaper than reading it again. Returns the text as well, one object for equal texts.
     """
 
     def __init__(self) -> None:
         self._last: tuple[bytes, tuple[Tool, ...]] = (b"[]", ())
-        self._known: dict[bytes, tuple[bytes, tuple[Tool, ...]]] = {}
+        self._cache: dict[bytes, tuple[bytes, tuple[Tool, ...]]] = {}
 
     def read(self, text: bytes) -> tuple[bytes, tuple[Tool, ...]]:
-        """`(text, tools)`; empty text and null are no tools."""
+        """Return `(text, tools)`; empty text and null are no tools."""
         if text == self._last[0]:
             return self._last
-        if text not in self._known:
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            self._known[text] = self._fresh(text)
-        self._last = self._known[text]
+        if text not in self._cache:
+            if len(self._cache) >= _MAX_CACHED:
+                self._cache.clear()
+            self._cache[text] = self._parse(text)
+        self._last = self._cache[text]
         return self._last
 
-    def _fresh(self, text: bytes) -> tuple[bytes, tuple[Tool, ...]]:
+    def _parse(self, text: bytes) -> tuple[bytes, tuple[Tool, ...]]:
         if not text or text == b"null":
             return b"[]", ()
         try:
@@ -92,7 +92,7 @@ class ToolListCache:
 
 
 def tools_text(conversation: Conversation) -> bytes:
-    """The tool list's JSON: as it stood, or made from its fields where the tools were made in Python."""
+    """Return the JSON of a conversation's tools: as it was read, or written anew where the tools were made in Python."""
     original = conversation.original
     if original.tools is conversation.tools and original.raw_tools:
         return original.raw_tools
@@ -100,16 +100,16 @@ def tools_text(conversation: Conversation) -> bytes:
 
 
 def tools_json(tools: Sequence[Tool]) -> bytes:
-    """The tools in OpenAI's form."""
+    """Return the JSON of tools in OpenAI's form."""
     return dump([tool_fields(tool) for tool in tools]).encode()
 
 
 def tool_fields(tool: Tool) -> dict[str, Any]:
-    """The tool in OpenAI's form."""
+    """Return a tool in OpenAI's form."""
     return {"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters}}
 
 
-def _from_list(parameters: list[Any]) -> dict[str, Any]:
+def _schema_from_list(parameters: list[Any]) -> dict[str, Any]:
     named = [item for item in parameters if isinstance(item, dict) and isinstance(item.get("name"), str)]
     properties = {}
     for item in named:

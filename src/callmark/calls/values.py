@@ -1,124 +1,125 @@
-"""When two argument values are the same (`exact`) and when they agree (`similar`); docs/metrics.md, sections 2 and 3.
+"""Compare two argument values by `exact` or by `similar` (docs/metrics.md, sections 2 and 3).
 
-Strings are the same after Unicode NFC and trimming, numbers as numbers, a boolean is not a number; a string is the same as a
-value that is not one when its JSON is. They agree already when their words are equal. Neither raises, whatever the values.
+By `exact`, strings are equal after Unicode NFC and trimming, numbers as numbers, a boolean is not a number; a string equals a value that is
+not a string when its JSON does. By `similar`, strings agree when their words are equal. Neither raises, whatever the values.
 
-`agrees` reads matchers (section 4) on the expected side; `exact` and `similar` take every value as it is.
+`agrees` reads matchers (section 4) on the expected side; `exact` and `similar` take every value literally.
 """
 
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from callmark.calls.matchers import SIMILAR, is_matcher, matches, is_optional
+from callmark.calls.matchers import SIMILAR, is_matcher, is_optional, matches
 from callmark.calls.schema import admits_null, properties, required, variants
 from callmark.calls.strict import NotStrict, parse
 from callmark.calls.words import normalize, words
 
 ComparisonRule = Literal["exact", "similar"]
 
-_WITH_DEFAULT = frozenset({"default", "$ref", "anyOf", "oneOf", "allOf"})  # where a default may stand
-_WORDS = {"true": True, "false": False, "none": None}
+_WITH_DEFAULT = frozenset({"default", "$ref", "anyOf", "oneOf", "allOf"})  # keys of a schema that may have a default
+_WORD_VALUES = {"true": True, "false": False, "none": None}
 
 
 def exact(expected: Any, actual: Any) -> bool:
-    """Whether two values are the same by the rules of section 2. Symmetric."""
+    """Return whether two values are equal by section 2. Symmetric."""
     return _compare(expected, actual, "exact", False)
 
 
 def similar(expected: Any, actual: Any) -> bool:
-    """Whether two values agree by the rules of section 3. Symmetric."""
+    """Return whether two values agree by section 3. Symmetric."""
     return _compare(expected, actual, "similar", False)
 
 
 def agrees(expected: Any, actual: Any, rule: ComparisonRule = "exact") -> bool:
-    """`exact` or `similar`, with matchers read on the expected side, at any depth."""
+    """Return whether two values agree by the rule, with matchers read on the expected side, at any depth."""
     return _compare(expected, actual, rule, True)
 
 
-def without_defaults(arguments: Mapping[str, Any], parameters: Mapping[str, Any], *, patterns: bool = False) -> Mapping[str, Any]:
-    """The arguments less those that equal being left out: the parameter's default, and null where it is optional and not null-able.
+def without_defaults(arguments: Mapping[str, Any], parameters: Mapping[str, Any], *, matchers: bool = False) -> Mapping[str, Any]:
+    """Return the arguments without those that equal being left out: the default of a parameter, and null for an optional one that does not
+    admit null.
 
-    With `patterns` they are expected ones, in which `$literal` stands for its value.
+    With `matchers` they are expected ones, in which `$literal` stands for its value.
     """
     known = properties(parameters)
     if not known or not may_equal_default(arguments, known):
         return arguments
-    needed = required(parameters)
+    required_keys = required(parameters)
     return {
         key: value
         for key, value in arguments.items()
-        if key not in known or not _left_out(value, known[key], key in needed, parameters, patterns)
+        if key not in known or not _equals_being_left_out(value, known[key], key in required_keys, parameters, matchers)
     }
 
 
-def _compare(expected: Any, actual: Any, rule: ComparisonRule, patterns: bool) -> bool:
+def _compare(expected: Any, actual: Any, rule: ComparisonRule, matchers: bool) -> bool:
     try:
-        return _same(expected, actual, rule, patterns)
-    except RecursionError:  # deeper than any call that is well-formed
+        return _equal(expected, actual, rule, matchers)
+    except RecursionError:  # deeper than any well-formed call
         return False
 
 
-def _same(expected: Any, actual: Any, rule: ComparisonRule, patterns: bool) -> bool:
+def _equal(expected: Any, actual: Any, rule: ComparisonRule, matchers: bool) -> bool:
     if isinstance(expected, str):
         if isinstance(actual, str):
-            return expected == actual or _same_text(expected, actual, rule)
-        return _same_as_text(actual, expected, rule)
-    if patterns and isinstance(expected, dict) and is_matcher(expected):
+            return expected == actual or _equal_texts(expected, actual, rule)
+        return _equals_text(actual, expected, rule)
+    if matchers and isinstance(expected, dict) and is_matcher(expected):
         if "$literal" in expected:
-            return _same(expected["$literal"], actual, "exact", False)
+            return _equal(expected["$literal"], actual, "exact", False)
         if SIMILAR in expected:
-            return _same(expected[SIMILAR], actual, "similar", False)
-        return matches(expected, actual, _inside)
+            return _equal(expected[SIMILAR], actual, "similar", False)
+        return matches(expected, actual, _equal_inside)
     if isinstance(actual, str):
-        return _same_as_text(expected, actual, rule, patterns)
+        return _equals_text(expected, actual, rule, matchers)
     if expected is None or actual is None:
         return expected is actual
     if isinstance(expected, bool) or isinstance(actual, bool):
         return expected is actual
     if isinstance(expected, dict):
-        return isinstance(actual, dict) and _same_objects(expected, actual, rule, patterns)
+        return isinstance(actual, dict) and _equal_objects(expected, actual, rule, matchers)
     if isinstance(expected, list | tuple):
         return (
             isinstance(actual, list | tuple)
             and len(expected) == len(actual)
-            and all(_same(one, other, rule, patterns) for one, other in zip(expected, actual, strict=True))
+            and all(_equal(item, other, rule, matchers) for item, other in zip(expected, actual, strict=True))
         )
     return not isinstance(actual, dict | list | tuple) and bool(expected == actual)
 
 
-def _inside(expected: Any, actual: Any) -> bool:
-    """The rule inside a matcher."""
-    return _same(expected, actual, "exact", True)
+def _equal_inside(expected: Any, actual: Any) -> bool:
+    """Compare by the rule inside a matcher."""
+    return _equal(expected, actual, "exact", True)
 
 
-def _same_objects(expected: dict[str, Any], actual: dict[str, Any], rule: ComparisonRule, patterns: bool) -> bool:
-    if not patterns:
+def _equal_objects(expected: dict[str, Any], actual: dict[str, Any], rule: ComparisonRule, matchers: bool) -> bool:
+    if not matchers:
         return len(expected) == len(actual) and all(
-            key in actual and _same(value, actual[key], rule, False) for key, value in expected.items()
+            key in actual and _equal(value, actual[key], rule, False) for key, value in expected.items()
         )
     if not actual.keys() <= expected.keys():
         return False
-    return all(_same(value, actual[key], rule, True) if key in actual else is_optional(value) for key, value in expected.items())
+    return all(_equal(value, actual[key], rule, True) if key in actual else is_optional(value) for key, value in expected.items())
 
 
-def _same_text(expected: str, actual: str, rule: ComparisonRule) -> bool:
+def _equal_texts(expected: str, actual: str, rule: ComparisonRule) -> bool:
     if normalize(expected, "NFC").strip() == normalize(actual, "NFC").strip():
         return True
     return rule == "similar" and bool(found := words(expected)) and found == words(actual)
 
 
-def _same_as_text(value: Any, text: str, rule: ComparisonRule, patterns: bool = False) -> bool:
-    """A value that is no string against a string: the same when the string's JSON is, and is no string."""
+def _equals_text(value: Any, text: str, rule: ComparisonRule, matchers: bool = False) -> bool:
+    """Return whether a value that is not a string equals the JSON of a string, which must not be a string itself."""
     try:
         read = parse(text)
     except NotStrict:
-        spelled = text.strip().casefold()
-        return rule == "similar" and spelled in _WORDS and _WORDS[spelled] is value
-    return not isinstance(read, str) and _same(value, read, rule, patterns)
+        word = text.strip().casefold()
+        return rule == "similar" and word in _WORD_VALUES and _WORD_VALUES[word] is value
+    return not isinstance(read, str) and _equal(value, read, rule, matchers)
 
 
 def may_equal_default(arguments: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
-    """Whether any of the arguments could equal being left out: told at a glance for nearly every call."""
+    """Return False if a quick look shows that none of the arguments equals being left out, as for nearly every call."""
     for key, value in arguments.items():
         if value is None or value.__class__ is dict:
             return True
@@ -128,11 +129,11 @@ def may_equal_default(arguments: Mapping[str, Any], known: Mapping[str, Any]) ->
     return False
 
 
-def _left_out(value: Any, schema: Any, needed: bool, root: Mapping[str, Any], patterns: bool) -> bool:
+def _equals_being_left_out(value: Any, schema: Any, is_required: bool, root: Mapping[str, Any], matchers: bool) -> bool:
     if not isinstance(schema, dict):
         return False
-    if patterns and is_matcher(value):
+    if matchers and is_matcher(value):
         value = value.get("$literal", value.get(SIMILAR, value))
     if any("default" in part and exact(part["default"], value) for part in variants(schema, root)):
         return True
-    return value is None and not needed and not admits_null(schema, root)
+    return value is None and not is_required and not admits_null(schema, root)

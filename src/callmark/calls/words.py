@@ -1,4 +1,4 @@
-"""The words of a text (docs/metrics.md, section 3): what is left of it when case, spacing and edge punctuation do not count."""
+"""The words of a text (docs/metrics.md, section 3), without case, spacing and punctuation at the edges."""
 
 import unicodedata
 from typing import Literal
@@ -11,23 +11,23 @@ _BRACKETS = frozenset({"Ps", "Pe", "Pi", "Pf"})
 
 
 def words(text: str) -> list[str]:
-    """NFKC, case-folded, split at white space, each word bare of quotes, brackets and closing punctuation; empty ones dropped."""
+    """Return the words: NFKC, case-folded, split at white space, without quotes, brackets and closing punctuation; empty ones dropped."""
     folded = normalize(text, "NFKC").casefold()
     return [word for word in map(strip_punctuation, folded.split()) if word]
 
 
 def normalize(text: str, form: Literal["NFC", "NFKC"]) -> str:
-    """The text in a Unicode normal form; as it is where it has a run of combining marks such as no writing has.
+    """Return the text in a Unicode normal form; unchanged where it has a run of combining marks longer than any script has.
 
-    Normalising such a run takes time squared.
+    Normalizing such a run takes quadratic time.
     """
-    if text.isascii() or (len(text) > _LONGEST_MARKS and _marks(text) > _LONGEST_MARKS):
+    if text.isascii() or (len(text) > _LONGEST_MARKS and _longest_run_of_marks(text) > _LONGEST_MARKS):
         return text
     return unicodedata.normalize(form, text)
 
 
-def _marks(text: str) -> int:
-    """The longest run of combining marks."""
+def _longest_run_of_marks(text: str) -> int:
+    """Return the length of the longest run of combining marks."""
     longest = run = 0
     for character in text:
         run = run + 1 if unicodedata.combining(character) else 0
@@ -36,7 +36,7 @@ def _marks(text: str) -> int:
 
 
 def strip_punctuation(word: str) -> str:
-    """A word without the quotes and brackets at its edges and the punctuation at its end."""
+    """Return a word without the quotes and brackets at its edges and the punctuation at its end."""
     start, end = 0, len(word)
     while start < end and _is_quote(word[start]):
         start += 1

@@ -1,6 +1,6 @@
-"""YAML that people write: templates and rules. Plain values only, no tags; dates stay text.
+"""Read YAML that people write: templates and rules. Plain values only, no tags; dates stay text.
 
-A key that stands twice in one object is refused: one of the two would be lost.
+A repeated key in one object is refused: one of the two values would be lost.
 """
 
 from collections import Counter
@@ -10,11 +10,11 @@ from callmark.errors import BadInput
 
 
 def read_yaml(text: str, name: str, *, hint: str = "") -> Any:
-    """What a YAML text says. What is none raises `BadInput` with the name and, where it is known, the line."""
+    """Return the value of a YAML text. Text that is not YAML raises `BadInput` with the name and, where it is known, the line."""
     import yaml
 
     class Loader(yaml.SafeLoader):
-        yaml_implicit_resolvers = {  # noqa: RUF012 - as the class it is taken from has it
+        yaml_implicit_resolvers = {  # noqa: RUF012 - as in the base class
             first: [(tag, pattern) for tag, pattern in found if tag != "tag:yaml.org,2002:timestamp"]
             for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
         }
@@ -22,8 +22,8 @@ def read_yaml(text: str, name: str, *, hint: str = "") -> Any:
         def compose_mapping_node(self, anchor: Any) -> Any:
             node = super().compose_mapping_node(anchor)
             keys = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
-            if twice := next((key for key, count in keys.items() if count > 1), None):
-                raise BadInput(f"{name}, line {node.start_mark.line + 1}: the key {twice!r} stands twice in one object")
+            if repeated := next((key for key, count in keys.items() if count > 1), None):
+                raise BadInput(f"{name}, line {node.start_mark.line + 1}: the key {repeated!r} stands twice in one object")
             return node
 
     try:

@@ -4,16 +4,17 @@ import os
 from collections.abc import Callable, Sequence
 from functools import wraps
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import click
 from msgspec import Struct
 
-from callmark.api.rejects import RejectsFile
-from callmark.cli.progress import TrackedDataset
 from callmark.errors import BadInput
-from callmark.formats import BadRow, load_tools
 from callmark.wording import pluralize
+
+if TYPE_CHECKING:
+    from callmark.cli.progress import TrackedDataset
+    from callmark.formats import BadRow
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -66,6 +67,8 @@ class DatasetReader:
     """
 
     def __init__(self, options: DatasetOptions) -> None:
+        from callmark.api.rejects import RejectsFile
+
         self._options = options
         self.rejects = RejectsFile(options.rejects)
         self.bad_rows = 0
@@ -82,8 +85,11 @@ class DatasetReader:
             was = "was" if self.bad_rows == 1 else "were"
             print_stderr(f"callmark: {pluralize(self.bad_rows, 'row')} could not be read and {was} skipped{kept}.")
 
-    def open(self, path: str) -> TrackedDataset:
+    def open(self, path: str) -> "TrackedDataset":
         """Return the dataset in a file, which shows a progress bar while it is read."""
+        from callmark.cli.progress import TrackedDataset
+        from callmark.formats import load_tools
+
         return TrackedDataset(
             path,
             format_name=self._options.format_name,
@@ -92,11 +98,11 @@ class DatasetReader:
         )
 
     @property
-    def on_bad(self) -> Callable[[BadRow], None] | None:
+    def on_bad(self) -> "Callable[[BadRow], None] | None":
         """The callback for a row that cannot be read; None where such a row stops the command."""
         return self._skip if self._options.skip_bad else None
 
-    def _skip(self, bad: BadRow) -> None:
+    def _skip(self, bad: "BadRow") -> None:
         self.bad_rows += 1
         self.rejects.add_bad_row(bad)
 

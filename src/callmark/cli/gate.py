@@ -68,7 +68,7 @@ def command(
     if as_json:
         import msgspec
 
-        click.echo(msgspec.json.encode({"run": result.folder, "passed": result.passed, "conditions": result.verdicts}))
+        click.echo(msgspec.json.encode({"run": result.folder, "passed": result.passed, "checks": result.checks}))
     else:
         from rich.text import Text
 
@@ -76,10 +76,10 @@ def command(
         from callmark.reporting.terminal import make_console
 
         console = make_console()
-        width = max(len(verdict.name) for verdict in result.verdicts)
-        for verdict in result.verdicts:
-            mark = Text("✓ ", style="green") if verdict.met else Text("✗ ", style="bold red")
-            console.print(mark + Text(f"{one_line(verdict.name, 80):<{width}}   {verdict.text}"), soft_wrap=True)
+        width = max(len(check.name) for check in result.checks)
+        for check in result.checks:
+            mark = Text("✓ ", style="green") if check.met else Text("✗ ", style="bold red")
+            console.print(mark + Text(f"{one_line(check.name, 80):<{width}}   {check.text}"), soft_wrap=True)
     return 0 if result.passed else CHECK_FAILED
 
 

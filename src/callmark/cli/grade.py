@@ -5,7 +5,6 @@ import click
 from callmark.cli.dataset_options import DatasetOptions, dataset_options, print_stderr, refuse_rejects_alone, refuse_same_file
 from callmark.cli.exit_status import WITH_ERRORS
 from callmark.cli.parse_option import parse_option
-from callmark.cli.progress import grading_bar
 
 
 @click.command(name="grade", short_help="Grade predictions, call by call: numbers, faults, the weakest tools.")
@@ -55,6 +54,7 @@ def command(
     callmark grade runs/base
     """
     from callmark.api.grading import grade, is_run_folder
+    from callmark.cli.progress import grading_bar
     from callmark.runs.grade import GradeOptions
     from callmark.runs.selection import CaseSelection
 

@@ -27,7 +27,7 @@ def command(
     as_json: bool,
 ) -> int:
     """What is wrong with a dataset: malformed calls, unknown tools, arguments against the schema, calls without results, hallucinated
-    values, copies and near copies, the same prompt with different answers. With --skip-bad, rows that cannot be read are findings too.
+    values, copies and near-duplicates, the same prompt with different answers. With --skip-bad, rows that cannot be read are findings too.
 
     \b
     callmark lint train.jsonl

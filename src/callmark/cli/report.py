@@ -26,8 +26,9 @@ def command(runs: tuple[str, ...], out: str | None, as_json: bool) -> None:
         click.echo(msgspec.json.encode(record), err=written.path == "-")
     elif written.path != "-":
         click.echo(f"{escape_controls(written.path)}   {written.size / 1e6:,.1f} MB")
-        if written.left_out["conversations"]:
+        left_out, total = written.left_out["conversations"], written.left_out["all_conversations"]
+        if left_out:
             click.echo(
-                f"{written.left_out['conversations']:,} of {written.left_out['of']:,} conversations did not fit, those of the best cases; "
+                f"{left_out:,} of {total:,} conversations did not fit, those of the best cases; "
                 "the table has every case, and callmark view shows everything"
             )

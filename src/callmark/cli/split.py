@@ -4,14 +4,13 @@ import os
 
 import click
 
-from callmark.api.datasets import TRAIN, VALID
 from callmark.cli.dataset_options import DatasetOptions, dataset_options, print_stderr, refuse_rejects_alone, refuse_same_file
 from callmark.wording import pluralize
 
 
-@click.command(name="split", short_help="Divide a dataset for training and validation; near copies stay on one side.")
+@click.command(name="split", short_help="Divide a dataset for training and validation; near-duplicates stay on one side.")
 @click.argument("file", metavar="FILE")
-@click.option("-o", "--out", metavar="DIR", required=True, help=f"The folder that {TRAIN} and {VALID} go to.")
+@click.option("-o", "--out", metavar="DIR", required=True, help="The folder that train.jsonl and valid.jsonl go to.")
 @click.option(
     "--valid", type=click.FloatRange(0, 1), default=0.2, show_default=True, metavar="SHARE", help="The share of conversations held out."
 )
@@ -26,7 +25,7 @@ def command(file: str, out: str, valid: float, seed: int, as_json: bool, options
     callmark split all.jsonl -o data
     callmark split all.jsonl --valid 0.1 --seed 11 -o data --json
     """
-    from callmark.api.datasets import refuse_pipe, split
+    from callmark.api.datasets import TRAIN, VALID, refuse_pipe, split
 
     refuse_rejects_alone(options)
     refuse_pipe(file)

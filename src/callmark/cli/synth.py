@@ -1,14 +1,16 @@
 """`callmark synth`: conversations for training, held over real tools; or scenarios out of templates."""
 
 import shlex
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from callmark.cli.dataset_options import print_stderr
+from callmark.cli.dataset_options import print_stderr, refuse_same_file
 from callmark.cli.exit_status import WITH_ERRORS
 from callmark.cli.model_options import FiniteNumber
 from callmark.errors import BadInput
+from callmark.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,17 +64,43 @@ def command(number: int | None, seed: int, out: str, as_json: bool, scenarios_on
     callmark synth --scenarios-only --templates mine.yaml --tables tables -n 100 -o scenarios.jsonl
     """
     if scenarios_only:
-        from callmark.cli.templates import make_scenarios
-
         _refuse_given(
             {key: value for key, value in given.items() if key not in _TEMPLATE_OPTIONS}, "--scenarios-only makes no conversations"
         )
-        make_scenarios(given["templates"], given["tables"], number=number, seed=seed, out=out, as_json=as_json)
+        _synthesize_scenarios(out, given["templates"], given["tables"], number=number, seed=seed, as_json=as_json)
         return 0
     _refuse_given({key: given.pop(key) for key in _TEMPLATE_OPTIONS}, "templates are for --scenarios-only")
     if out == "-":
         raise BadInput("-o names a folder: conversations do not go to standard output")
     return _synthesize(out, as_json=as_json, number=number, seed=seed, **given)
+
+
+def _synthesize_scenarios(out: str, templates: str | None, tables: str | None, *, number: int | None, seed: int, as_json: bool) -> None:
+    """Fill templates from tables, write the scenarios, and print how many there are of each type."""
+    from callmark.api.scenarios import synth_scenarios
+
+    refuse_same_file(file=templates, out=out)
+    result = synth_scenarios(out, templates=templates, tables=tables, number=number, seed=seed)
+    count = len(result.scenarios)
+    if as_json:
+        import msgspec
+
+        counts = {"scenarios": count, "by_type": result.by_type, "groups": result.groups, "duplicates": result.duplicates}
+        click.echo(msgspec.json.encode({"templates": result.templates, "seed": seed, "out": out, **counts}), err=out == "-")
+        return
+    from callmark.reporting.safety import escape_controls, one_line
+    from callmark.reporting.terminal import make_console
+
+    console = make_console(sys.stderr if out == "-" else None)
+    target = escape_controls(out) if out != "-" else "standard output"
+    head = f"{pluralize(count, 'scenario')} → {target}   ({escape_controls(result.templates)}, seed {seed})"
+    console.print(head, style="bold", soft_wrap=True)
+    for scenario_type, number_of_type in result.by_type.items():
+        console.print(f"  {number_of_type:>4,} {one_line(scenario_type, 80) or '(no type)'}")
+    if result.groups:
+        console.print(f"  {pluralize(result.groups, 'group')} of similar inputs with the same expectation", style="dim")
+    if result.duplicates:
+        console.print(f"  {result.duplicates:,} the same as an earlier one but for the id: the tables have too few rows", style="yellow")
 
 
 def _synthesize(out: str, *, as_json: bool, no_cache: bool, policy: str | None, valid: float | None, **options: Any) -> int:

@@ -1,12 +1,12 @@
-"""Document 002's evaluator over the evaluator `schema` (docs/metrics.md, sections 7, 10 and 15).
+"""DeepFabric's evaluator, over the evaluator `schema` (docs/metrics.md, sections 7, 10 and 15).
 
     config = EvaluatorConfig(dataset_path="valid.jsonl", metric_weights={"tool_selection": 0.5, "parameter_accuracy": 0.5})
-    results = Evaluator(config).evaluate(predictions=answers)
-    results.metrics.overall_score, [one.sample_id for one in results.predictions if not one.execution_valid]
+    results = Evaluator(config).evaluate(predictions=predictions)
+    results.metrics.overall_score, [sample.sample_id for sample in results.predictions if not sample.execution_valid]
 
-A sample is a decision point: a row with an `expected_output` is one, a whole conversation is cut into its own. What came back for it is
-given as `predictions`, or asked of `model`, a function of the messages and the tools. An error is not a failure: it is counted in
-`processing_errors` and left out of every mean.
+A sample is a decision point: a row with an `expected_output` is one, a whole conversation is cut into its own. Predictions are given as
+`predictions`, or come from `model`, a function of the messages and the tools. Errors are counted in `processing_errors` and excluded from
+every mean.
 """
 
 import json
@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from callmark.calls.messages import message_texts, content_text
+from callmark.calls.messages import content_text, message_texts
 from callmark.calls.shapes import read_calls
 from callmark.calls.strict import dump, is_strict, scrub
 from callmark.calls.toolsets import tools_text
@@ -42,20 +42,20 @@ from callmark.wording import did_you_mean, pluralize
 Model = Callable[[list[dict[str, Any]], list[dict[str, Any]]], Any]
 FilePath = str | PathLike[str]
 
-_ONLY = {"evaluators": "tool_calling", "reporters": "file"}  # fields of the original in which only this word has a meaning here
-_RUN = "Give what it answered as predictions, or a function as the model."
-_ELSEWHERE = {
-    "inference_config": ("inference_config names a model to run, no model is run here", _RUN),
+_ONLY_VALUE = {"evaluators": "tool_calling", "reporters": "file"}  # fields of DeepFabric in which only this value is supported
+_HINT = "Give what it answered as predictions, or a function as the model."
+_UNSUPPORTED = {
+    "inference_config": ("inference_config names a model to run, no model is run here", _HINT),
     "multi_turn": ("multi_turn plays whole conversations, single decision points are graded here", "Leave it out."),
     "max_turns": ("max_turns is for whole conversations, single decision points are graded here", "Leave it out."),
     "cloud_api_key": ("cloud_api_key is for a service that results are sent to, nothing is sent from here", ""),
 }
-_FIELDS = ("dataset_path", "metric_weights", "max_samples", "output_path", "model", "save_predictions", "batch_size", *_ONLY)
-_SAID = ("role", "content", "tool_calls", "function_call", "calls", "text")  # what makes an object a message rather than a call
-_CALL = ("function", "tool", "name", "functionName")  # what makes it a call
-_CALLS = ("tool_calls", "calls", "function_call")
-_NAMED_BY = ("id", "case", "sample_id")
-_PARTS = ("tool_use", "tool_result")  # of a message's content that are no text
+_FIELDS = ("dataset_path", "metric_weights", "max_samples", "output_path", "model", "save_predictions", "batch_size", *_ONLY_VALUE)
+_MESSAGE_KEYS = ("role", "content", "tool_calls", "function_call", "calls", "text")  # of a message rather than a call
+_CALL_KEYS = ("function", "tool", "name", "functionName")
+_CALL_LIST_KEYS = ("tool_calls", "calls", "function_call")
+_ID_KEYS = ("id", "case", "sample_id")
+_NOT_TEXT = ("tool_use", "tool_result")  # parts of a message's content
 
 
 class _Output(Struct):
@@ -71,10 +71,10 @@ _decode_row = msgspec.json.Decoder(_Row).decode
 
 
 class EvaluatorConfig:
-    """What to evaluate and how. A leading `...`, as document 002 writes it, is passed over.
+    """What to evaluate and how. A leading `...`, as in DeepFabric's documentation, is ignored.
 
-    `save_predictions=False` writes no file. `batch_size` changes nothing: every sample is graded by itself. A field that is not known, a
-    weight that could not be used and the name of a model in place of a function raise `BadInput`.
+    `save_predictions=False` writes no file. `batch_size` changes nothing: every sample is graded by itself. An unknown field, an unusable
+    weight and the name of a model in place of a function raise `BadInput`.
     """
 
     def __init__(
@@ -89,16 +89,16 @@ class EvaluatorConfig:
         batch_size: int = 1,
         **others: Any,
     ) -> None:
-        if any(one is not ... for one in leading):
+        if any(argument is not ... for argument in leading):
             raise BadInput("the fields of EvaluatorConfig are given by name", f"They are {', '.join(_FIELDS)}.")
         for name, value in others.items():
-            _check_other(name, value)
+            _check_field(name, value)
         if isinstance(model, str) or (model is not None and not callable(model)):
-            raise BadInput(f"model is {dump(model)}, a function of (messages, tools) was expected: no model is run here by its name", _RUN)
+            raise BadInput(f"model is {dump(model)}, a function of (messages, tools) was expected: no model is run here by its name", _HINT)
         if max_samples is not None and (not isinstance(max_samples, int) or isinstance(max_samples, bool) or max_samples < 1):
             raise BadInput(f"max_samples is {dump(max_samples)}, a whole number of at least 1 was expected")
         self.dataset_path = dataset_path
-        self.metric_weights = complete_weights(_numbers(metric_weights))
+        self.metric_weights = complete_weights(_check_weights(metric_weights))
         self.max_samples = max_samples
         self.output_path = output_path
         self.model = model
@@ -107,7 +107,7 @@ class EvaluatorConfig:
 
 
 class EvaluationMetrics(Struct, frozen=True):
-    """Means over the samples that were processed, NaN where none was. `samples_evaluated` counts those with an error too."""
+    """Means over the processed samples, NaN where there is none. `samples_evaluated` counts errors too."""
 
     tool_selection_accuracy: float
     parameter_accuracy: float
@@ -120,9 +120,9 @@ class EvaluationMetrics(Struct, frozen=True):
 
 
 class SampleEvaluation(Struct, frozen=True):
-    """One sample. Of several calls, expected or predicted, the first is shown; what is correct is said of all of them.
+    """One sample. Of several calls, expected or predicted, the first is shown; correctness is that of all of them.
 
-    With an `error` nothing is correct and nothing is counted. `response_score` is 0: the evaluator does not look at answers.
+    With an `error` nothing is correct and nothing is counted. `response_score` is 0: responses are not evaluated.
     """
 
     sample_id: str
@@ -142,89 +142,89 @@ class SampleEvaluation(Struct, frozen=True):
 
 
 class EvaluationResult(Struct, frozen=True):
-    """The numbers, and every sample in the dataset's order."""
+    """The metrics, and every sample in the dataset's order."""
 
     metrics: EvaluationMetrics
     predictions: list[SampleEvaluation]
 
 
 class Evaluator:
-    """Grades what came back for each sample."""
+    """Evaluates the predictions for a dataset."""
 
     def __init__(self, config: EvaluatorConfig) -> None:
         self.config = config
 
     def evaluate(self, dataset: Any = None, predictions: Any = None) -> EvaluationResult:
-        """The evaluation of a dataset: a path, a `Dataset`, or rows (objects, conversations, cases); without one, of `dataset_path`.
+        """Evaluate a dataset: a path, a `Dataset`, or rows (objects, conversations, cases); `dataset_path` where it is not given.
 
         `predictions` are in the dataset's order, or by id: a mapping, or rows with an `id`. Each is a list of calls in any shape, a
         message, None for no call, an exception or `{"error": …}`; in a row by id it is the row itself or its `prediction`. A sample
         without a prediction has an error. An empty dataset, a prediction for no sample and two for one raise `BadInput`.
         """
-        given = dataset if dataset is not None else self.config.dataset_path
-        if given is None:
+        source = dataset if dataset is not None else self.config.dataset_path
+        if source is None:
             raise BadInput("there is no dataset: dataset_path or evaluate(dataset=…) was expected")
-        samples = list(islice(_samples(_rows(given)), min(self.config.max_samples or maxsize, maxsize)))
+        samples = list(islice(_samples(_rows(source)), min(self.config.max_samples or maxsize, maxsize)))
         if not samples:
             raise BadInput(
                 "the dataset has no sample: there is no row in it, or no call in its conversations",
                 "callmark.expand(…, abstain=True) also makes samples in which no call is right.",
             )
-        answers = self._answers([case for case, _ in samples], predictions)
+        outputs = self._predictions([case for case, _ in samples], predictions)
         evaluator = SchemaEvaluator(self.config.metric_weights)
-        graded = [_graded(case, answer, made, evaluator) for (case, answer), made in zip(samples, answers, strict=True)]
-        result = EvaluationResult(_metrics(graded), [one for one, _ in graded])
+        evaluated = [_evaluate(case, answer, output, evaluator) for (case, answer), output in zip(samples, outputs, strict=True)]
+        result = EvaluationResult(_metrics(evaluated), [sample for sample, _ in evaluated])
         if self.config.output_path is not None and self.config.save_predictions:
             write_lines(fspath(self.config.output_path), [_json(result)])
         return result
 
-    def _answers(self, cases: list[Case], predictions: Any) -> Iterator[Prediction]:
+    def _predictions(self, cases: list[Case], predictions: Any) -> Iterator[Prediction]:
         if isinstance(predictions, str | bytes) or (predictions is not None and not isinstance(predictions, Iterable)):
             raise BadInput(f"predictions are of type {type(predictions).__name__}, a list or a mapping by id was expected")
         if predictions is not None:
             listed = predictions if isinstance(predictions, Mapping) else list(predictions)
-            return _given(cases, listed, all_samples=self.config.max_samples is None)
+            return _match_predictions(cases, listed, all_samples=self.config.max_samples is None)
         if self.config.model is None:
-            raise BadInput("there is nothing to grade: evaluate(predictions=…) or EvaluatorConfig(model=…) was expected", _RUN)
-        return (_prediction(case.id, _ask(self.config.model, case), f"what the model gave for {case.id}") for case in cases)
+            raise BadInput("there is nothing to grade: evaluate(predictions=…) or EvaluatorConfig(model=…) was expected", _HINT)
+        return (_read_prediction(case.id, _call_model(self.config.model, case), f"what the model gave for {case.id}") for case in cases)
 
 
-def _check_other(name: str, value: Any) -> None:
-    if name in _ELSEWHERE:
+def _check_field(name: str, value: Any) -> None:
+    if name in _UNSUPPORTED:
         if value:
-            raise BadInput(*_ELSEWHERE[name])
-    elif name in _ONLY:
-        asked = value if isinstance(value, list | tuple | dict) else [value]
-        if any(one != _ONLY[name] for one in asked):
-            raise BadInput(f"{name} is {dump(value)}, here it can only be {_ONLY[name]}")
+            raise BadInput(*_UNSUPPORTED[name])
+    elif name in _ONLY_VALUE:
+        values = value if isinstance(value, list | tuple | dict) else [value]
+        if any(each != _ONLY_VALUE[name] for each in values):
+            raise BadInput(f"{name} is {dump(value)}, here it can only be {_ONLY_VALUE[name]}")
     else:
         raise BadInput(f"EvaluatorConfig has no field {name!r}{did_you_mean(name, _FIELDS)}", f"Its fields are {', '.join(_FIELDS)}.")
 
 
-def _numbers(given: Any) -> Mapping[str, float] | None:
-    """The weights as they are, where they are a name and a number each; what they mean is for the evaluator to say."""
-    if given is None:
+def _check_weights(weights: Any) -> Mapping[str, float] | None:
+    """Return the weights unchanged if they are a name and a number each; the evaluator checks what they mean."""
+    if weights is None:
         return None
-    if not isinstance(given, Mapping):
-        raise BadInput(f"metric_weights is {dump(given)}, a weight for each metric was expected")
-    for name, weight in given.items():
+    if not isinstance(weights, Mapping):
+        raise BadInput(f"metric_weights is {dump(weights)}, a weight for each metric was expected")
+    for name, weight in weights.items():
         if not isinstance(name, str) or not isinstance(weight, int | float) or not is_strict(weight):
             raise BadInput(f"the weight of {name} is {dump(weight)}, a number was expected")
-    return given
+    return weights
 
 
-def _rows(given: Any) -> Iterator[Conversation]:
-    if isinstance(given, str | PathLike):
-        yield from load(given)
+def _rows(source: Any) -> Iterator[Conversation]:
+    if isinstance(source, str | PathLike):
+        yield from load(source)
         return
-    if isinstance(given, Mapping | Conversation) or not isinstance(given, Iterable):
-        raise BadInput(f"the dataset is of type {type(given).__name__}, a path or a list of rows was expected")
+    if isinstance(source, Mapping | Conversation) or not isinstance(source, Iterable):
+        raise BadInput(f"the dataset is of type {type(source).__name__}, a path or a list of rows was expected")
     context = ReadContext()
-    for number, row in enumerate(given, 1):
-        yield row if isinstance(row, Conversation) else _read(row, Place("the dataset", number, "item"), context)
+    for number, row in enumerate(source, 1):
+        yield row if isinstance(row, Conversation) else _read_row(row, Place("the dataset", number, "item"), context)
 
 
-def _read(row: Any, place: Place, context: ReadContext) -> Conversation:
+def _read_row(row: Any, place: Place, context: ReadContext) -> Conversation:
     if not isinstance(row, Mapping):
         raise BadInput(f"{place}: the row is of type {type(row).__name__}, an object with messages was expected")
     text = dump(dict(row)).encode()
@@ -235,7 +235,7 @@ def _read(row: Any, place: Place, context: ReadContext) -> Conversation:
 
 
 def _samples(rows: Iterator[Conversation]) -> Iterator[tuple[Case, str | None]]:
-    """Each decision point and the answer that its row gives in words, if it does."""
+    """Yield each decision point and the text answer in its row, if there is one."""
     first = next(rows, None)
     if first is None:
         return
@@ -250,21 +250,22 @@ def _samples(rows: Iterator[Conversation]) -> Iterator[tuple[Case, str | None]]:
         return
     current = [first]
 
-    def noted() -> Iterator[Conversation]:
+    def tracked() -> Iterator[Conversation]:
         for row in chain([first], rows):
-            current[0] = row  # expand is done with a row before it asks for the next
+            current[0] = row  # expand finishes a row before it reads the next
             yield row
 
-    for case in expand(noted()):
+    for case in expand(tracked()):
         yield case, _last_answer(current[0])
 
 
 def _last_answer(row: Conversation) -> str | None:
-    return next((said.text for said in reversed(row.messages) if said.role == "assistant" and said.text and not said.calls), None)
+    answers = (each.text for each in reversed(row.messages) if each.role == "assistant" and each.text and not each.calls)
+    return next(answers, None)
 
 
 def _expected_answer(case: Case) -> str | None:
-    """The text beside the expected calls; a case keeps it only in the row it was read from."""
+    """Return the text beside the expected calls; a case has it only in the row it was read from."""
     try:
         row = _decode_row(case.original.row)
     except (msgspec.MsgspecError, RecursionError):  # no row, or one that has other things there
@@ -274,13 +275,13 @@ def _expected_answer(case: Case) -> str | None:
 
 
 def _text(content: Any) -> str | None:
-    """The text of a message's content; None where there is none."""
+    """Return the text of a message's content; None where there is none."""
     if isinstance(content, list):
-        content = [part for part in content if not (isinstance(part, dict) and part.get("type") in _PARTS)]
+        content = [part for part in content if not (isinstance(part, dict) and part.get("type") in _NOT_TEXT)]
     return content_text(content) or None
 
 
-def _ask(model: Model, case: Case) -> Any:
+def _call_model(model: Model, case: Case) -> Any:
     try:
         messages = [msgspec.json.decode(text) for text in message_texts(case)]
         return model(messages, msgspec.json.decode(tools_text(case)))
@@ -288,87 +289,95 @@ def _ask(model: Model, case: Case) -> Any:
         return error
 
 
-def _given(cases: list[Case], predictions: Any, *, all_samples: bool) -> Iterator[Prediction]:
-    """What was given for each case. Where only some samples are evaluated, predictions for the others are passed over."""
-    said = _by_id(predictions)
+def _match_predictions(cases: list[Case], predictions: Any, *, all_samples: bool) -> Iterator[Prediction]:
+    """Yield the prediction for each case. Where only some samples are evaluated, predictions for the others are ignored."""
+    outputs = _by_id(predictions)
     keys: list[str | int] = [case.id for case in cases]
-    if said is None:
-        said, keys = dict(enumerate(predictions)), list(range(len(cases)))
+    if outputs is None:
+        outputs, keys = dict(enumerate(predictions)), list(range(len(cases)))
     known = set(keys)
     if len(known) < len(keys):
         raise BadInput("two samples have the same id: predictions for them must come in the dataset's order")
-    if all_samples and (strange := next((key for key in said if key not in known), None)) is not None:
-        if isinstance(strange, int):
-            raise BadInput(f"there are {pluralize(len(said), 'prediction')} for {pluralize(len(cases), 'sample')}, one each was expected")
-        raise BadInput(f"there is a prediction for {strange!r}, but no such sample{did_you_mean(strange, map(str, known))}")
+    if all_samples and (unknown := next((key for key in outputs if key not in known), None)) is not None:
+        if isinstance(unknown, int):
+            raise BadInput(
+                f"there are {pluralize(len(outputs), 'prediction')} for {pluralize(len(cases), 'sample')}, one each was expected"
+            )
+        raise BadInput(f"there is a prediction for {unknown!r}, but no such sample{did_you_mean(unknown, map(str, known))}")
     for case, key in zip(cases, keys, strict=True):
-        yield _prediction(case.id, said[key], f"predictions[{key!r}]") if key in said else Prediction(case.id, error="no prediction")
+        yield (
+            _read_prediction(case.id, outputs[key], f"predictions[{key!r}]")
+            if key in outputs
+            else Prediction(case.id, error="no prediction")
+        )
 
 
 def _by_id(predictions: Any) -> dict[str | int, Any] | None:
-    """The predictions by the id of their sample; None where they have no ids and come in order."""
+    """Return the predictions by the id of their sample; None where they have no ids and come in order."""
     if isinstance(predictions, Mapping):
-        return {str(name): said for name, said in predictions.items()}
-    names = [_name(said) for said in predictions]
+        return {str(name): output for name, output in predictions.items()}
+    names = [_sample_id(output) for output in predictions]
     if not any(name is not None for name in names):
         return None
     found: dict[str | int, Any] = {}
-    for index, (name, said) in enumerate(zip(names, predictions, strict=True)):
+    for index, (name, output) in enumerate(zip(names, predictions, strict=True)):
         if name is None:
             raise BadInput(f"predictions[{index}] has no id, as others have")
         if name in found:
             raise BadInput(f"predictions[{index}] is a second prediction for {name!r}")
-        found[name] = said["prediction"] if isinstance(said, Mapping) and "prediction" in said else said
+        found[name] = output["prediction"] if isinstance(output, Mapping) and "prediction" in output else output
     return found
 
 
-def _name(said: Any) -> str | None:
-    """The id of a row by id. A call and a message may have ids of their own, which are not meant."""
-    if isinstance(said, Prediction):
-        return said.case
-    if not isinstance(said, Mapping) or "role" in said or not any(key in said for key in ("prediction", "error", *_SAID)):
+def _sample_id(output: Any) -> str | None:
+    """Return the sample id of a prediction. The own ids of a call and of a message are not meant."""
+    if isinstance(output, Prediction):
+        return output.case
+    if not isinstance(output, Mapping) or "role" in output or not any(key in output for key in ("prediction", "error", *_MESSAGE_KEYS)):
         return None
-    return next((str(said[key]) for key in _NAMED_BY if isinstance(said.get(key), str | int)), None)
+    return next((str(output[key]) for key in _ID_KEYS if isinstance(output.get(key), str | int)), None)
 
 
-def _prediction(name: str, said: Any, place: str) -> Prediction:
-    match said:
+def _read_prediction(name: str, output: Any, place: str) -> Prediction:
+    match output:
         case Prediction():
-            return said
+            return output
         case None:
             return Prediction(name)
         case BaseException():
-            return Prediction(name, error=scrub(f"{type(said).__name__}: {said}".removesuffix(": ")))
+            return Prediction(name, error=scrub(f"{type(output).__name__}: {output}".removesuffix(": ")))
         case list() | tuple() | Call():
-            return Prediction(name, calls=read_calls(said))
+            return Prediction(name, calls=read_calls(output))
         case Mapping():
-            return _message(name, dict(said), place)
-    raise BadInput(f"{place} is of type {type(said).__name__}, a list of calls, a message, None or an error was expected")
+            return _read_message(name, dict(output), place)
+    raise BadInput(f"{place} is of type {type(output).__name__}, a list of calls, a message, None or an error was expected")
 
 
-def _message(name: str, said: dict[str, Any], place: str) -> Prediction:
-    """A call, a message, or a row in any shape that `callmark grade` reads."""
-    if error := said.get("error"):
+def _read_message(name: str, message: dict[str, Any], place: str) -> Prediction:
+    """Read a call, a message, or a row in any shape that `callmark grade` reads."""
+    if error := message.get("error"):
         return Prediction(name, error=scrub(error) if isinstance(error, str) else dump(error))
-    if any(key in said for key in _CALL) and not any(key in said for key in _SAID):
-        return Prediction(name, calls=read_calls(said))
-    if "role" not in said and not any(key in said for key in _CALLS):
+    if any(key in message for key in _CALL_KEYS) and not any(key in message for key in _MESSAGE_KEYS):
+        return Prediction(name, calls=read_calls(message))
+    if "role" not in message and not any(key in message for key in _CALL_LIST_KEYS):
         try:
-            return structs.replace(read_prediction(dump(said).encode()).prediction, case=name)
+            return structs.replace(read_prediction(dump(message).encode()).prediction, case=name)
         except BadInput as problem:
             raise BadInput(f"{place}: {problem}", problem.hint) from None
-    content = said.get("content", said.get("text"))
+    content = message.get("content", message.get("text"))
     parts = content if isinstance(content, list) else []
-    used = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_use"]
-    calls = [read_calls(said.get(key)) for key in _CALLS]
-    return Prediction(name, calls=(*chain(*calls), *read_calls(used)), text=scrub(_text(content) or ""))
+    tool_uses = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_use"]
+    calls = [read_calls(message.get(key)) for key in _CALL_LIST_KEYS]
+    return Prediction(name, calls=(*chain(*calls), *read_calls(tool_uses)), text=scrub(_text(content) or ""))
 
 
-def _graded(case: Case, answer: str | None, made: Prediction, evaluator: SchemaEvaluator) -> tuple[SampleEvaluation, dict[str, float]]:
-    """The sample as it is reported, and its numbers; none where there was an error."""
-    attempt, _ = best_attempt([case.expected, *case.alternatives], made.calls, tools=case.tools)
-    numbers = {} if made.error else {name: value or 0.0 for name, value in evaluator.evaluate(attempt).values.items()}
-    expected, predicted = next(iter(attempt.expected), None), next(iter(made.calls), None)
+def _evaluate(
+    case: Case, answer: str | None, prediction: Prediction, evaluator: SchemaEvaluator
+) -> tuple[SampleEvaluation, dict[str, float]]:
+    """Return the sample as it is reported, and its values; none for an error."""
+    attempt, _ = best_attempt([case.expected, *case.alternatives], prediction.calls, tools=case.tools)
+    values = {} if prediction.error else {name: value or 0.0 for name, value in evaluator.evaluate(attempt).values.items()}
+    expected, predicted = next(iter(attempt.expected), None), next(iter(prediction.calls), None)
     evaluation = SampleEvaluation(
         sample_id=case.id,
         query=next((message.text for message in reversed(case.messages) if message.role == "user"), ""),
@@ -378,20 +387,20 @@ def _graded(case: Case, answer: str | None, made: Prediction, evaluator: SchemaE
         expected_parameters=expected.arguments if expected else {},
         predicted_parameters=predicted.arguments if predicted else {},
         expected_answer=answer,
-        predicted_answer=made.text or None,
-        tool_selection_correct=numbers.get("tool_selection") == 1,
-        parameters_correct=numbers.get("parameter_accuracy") == 1,
-        execution_valid=numbers.get("execution_success") == 1,
-        error=made.error or None,
+        predicted_answer=prediction.text or None,
+        tool_selection_correct=values.get("tool_selection") == 1,
+        parameters_correct=values.get("parameter_accuracy") == 1,
+        execution_valid=values.get("execution_success") == 1,
+        error=prediction.error or None,
     )
-    return evaluation, numbers
+    return evaluation, values
 
 
-def _metrics(graded: list[tuple[SampleEvaluation, dict[str, float]]]) -> EvaluationMetrics:
-    processed = [numbers for _, numbers in graded if numbers]
+def _metrics(evaluated: list[tuple[SampleEvaluation, dict[str, float]]]) -> EvaluationMetrics:
+    processed = [values for _, values in evaluated if values]
 
     def mean(name: str) -> float:
-        return fmean(numbers[name] for numbers in processed) if processed else nan
+        return fmean(values[name] for values in processed) if processed else nan
 
     return EvaluationMetrics(
         tool_selection_accuracy=mean("tool_selection"),
@@ -399,9 +408,9 @@ def _metrics(graded: list[tuple[SampleEvaluation, dict[str, float]]]) -> Evaluat
         execution_success_rate=mean("execution_success"),
         response_quality=0.0,
         overall_score=mean("overall"),
-        samples_evaluated=len(graded),
+        samples_evaluated=len(evaluated),
         samples_processed=len(processed),
-        processing_errors=len(graded) - len(processed),
+        processing_errors=len(evaluated) - len(processed),
     )
 
 

@@ -1,4 +1,4 @@
-"""Document 001's grader: one score for one item and the output that a model gave for it (docs/metrics.md, section 6)."""
+"""The Foundry grader: one score for one item and the output of a model (docs/metrics.md, section 6)."""
 
 from typing import Any
 
@@ -12,27 +12,27 @@ from callmark.types import Tool
 
 
 def grade(sample: dict[str, Any], item: dict[str, Any]) -> float:
-    """`call.score` of `sample["output_tools"]` against `item["expected_output"]["tool_calls"]`.
+    """Return `call.score` of `sample["output_tools"]` against `item["expected_output"]["tool_calls"]`.
 
-    An `{"item": …}` wrapper is read through; `item["tools"]` gives the schemas, and is passed over where it cannot be read. Of
-    `alternatives` the best counts. Missing calls are no calls; a matcher that could not be used raises `BadInput`.
+    An `{"item": …}` wrapper is unwrapped; `item["tools"]` gives the schemas, and is ignored where it cannot be read. Of `alternatives`
+    the best counts. Missing calls are no calls; an unusable matcher raises `BadInput`.
     """
     inner = item.get("item")
     record = inner if isinstance(inner, dict) else item
     expected = record.get("expected_output") or {}
     if not isinstance(expected, dict):
         raise BadInput("expected_output is no object, one with tool_calls was expected")
-    others = expected.get("alternatives") or []
-    if not isinstance(others, list):
+    alternatives = expected.get("alternatives") or []
+    if not isinstance(alternatives, list):
         raise BadInput("expected_output.alternatives is no list, a list of lists of calls was expected")
-    made = read_calls(sample.get("output_tools"))
+    actual = read_calls(sample.get("output_tools"))
     tools = _tools(record.get("tools"))
-    right = [read_expected_calls(calls) for calls in (expected.get("tool_calls"), *others)]
-    return CallEvaluator.score(best_attempt(right, made, tools=tools)[0])
+    accepted = [read_expected_calls(calls) for calls in (expected.get("tool_calls"), *alternatives)]
+    return CallEvaluator.score(best_attempt(accepted, actual, tools=tools)[0])
 
 
-def _tools(given: Any) -> tuple[Tool, ...]:
+def _tools(tools: Any) -> tuple[Tool, ...]:
     try:
-        return read_tools(given)
+        return read_tools(tools)
     except BadInput:
         return ()

@@ -1,10 +1,10 @@
-"""Document 004's evaluation target: a simulated user talks to the chatbot about a row's scenario, and what it called is given back.
+"""An evaluation target of the LOB evaluation: a simulated user talks to the chatbot about a row's scenario.
 
     simulator = ChatSimulator("openai:gpt-4.1-mini", tools="mcp:python server.py", system=prompt)
     EvaluationService().evaluate("scenarios.json", "output", simulator, [FunctionCallReliabilityEvaluator()])
 
-What is not the chatbot's doing (a tool server that died, a model that cannot be reached, a scenario that the user cannot play) is the
-row's `error_message`.
+It returns the calls that the chatbot made. What is not the chatbot's doing (a tool server that died, a model that cannot be reached, a
+scenario that the user cannot play) is the row's `error_message`.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from callmark.types import Place
 
 
 class ChatSimulator:
-    """Holds a conversation each time it is called with a row's fields. It is entered with the first, and left by `aclose`."""
+    """Simulates a conversation for each row that it is called with. The first call opens the model, `aclose` closes it."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class ChatSimulator:
         from callmark.simulation.open_simulator import open_simulator
 
         named = read_config(None).models
-        plan = SimulationSettings(
+        settings = SimulationSettings(
             resolve_model(user, named)[1],
             None if judge is None else resolve_model(judge, named)[1],
             (tools,) if isinstance(tools, str) else tuple(tools),
@@ -54,32 +54,32 @@ class ChatSimulator:
             seed,
         )
         self._keys = Keys.here()
-        self._model = open_simulator(*resolve_model(agent, named), plan, self._keys).model
-        self._entering = asyncio.Lock()
-        self._is_entered = False
+        self._model = open_simulator(*resolve_model(agent, named), settings, self._keys).model
+        self._opening = asyncio.Lock()
+        self._is_open = False
 
     async def __call__(self, **row: Any) -> dict[str, Any]:
-        """`function_calls`, `chat_history`, `error_message` and why the conversation ended, `ending`."""
-        case = structs.replace(read(msgspec.json.encode(row), Place("the row", 1), ReadContext()), place=None)  # it goes by its id
-        async with self._entering:
-            if not self._is_entered:
+        """Return `function_calls`, `chat_history`, `error_message` and `ending`, why the conversation ended."""
+        case = structs.replace(read(msgspec.json.encode(row), Place("the row", 1), ReadContext()), place=None)  # it is identified by its id
+        async with self._opening:
+            if not self._is_open:
                 await self._model.__aenter__()
-                self._is_entered = True
+                self._is_open = True
         try:
             prediction = await self._model.predict(case)
         except ModelError as error:
             return {"function_calls": [], "chat_history": [], "error_message": str(error), "ending": ""}
         calls = [{"functionName": call.name, "arguments": call.text if call.malformed else call.arguments} for call in prediction.calls]
-        said = b"[" + b",".join([message_text(message) for message in prediction.transcript]) + b"]"
+        transcript = b"[" + b",".join([message_text(message) for message in prediction.transcript]) + b"]"
         return {
             "function_calls": msgspec.json.decode(self._keys.hide_bytes(dump(calls).encode())),
-            "chat_history": msgspec.json.decode(self._keys.hide_bytes(said)),
+            "chat_history": msgspec.json.decode(self._keys.hide_bytes(transcript)),
             "error_message": "",
             "ending": prediction.ending,
         }
 
     async def aclose(self) -> None:
-        """Leave what was entered: connections, tool servers."""
-        if self._is_entered:
-            self._is_entered = False
+        """Close connections and tool servers."""
+        if self._is_open:
+            self._is_open = False
             await self._model.__aexit__(None, None, None)

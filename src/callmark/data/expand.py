@@ -80,7 +80,7 @@ def decision_points(
                 continue
             results = results or match_results(messages)
             for place, call in enumerate(message.calls):
-                results_before = sorted(results.of[(index, before)] for before in range(place) if (index, before) in results.of)
+                results_before = sorted(results.by_call[(index, before)] for before in range(place) if (index, before) in results.by_call)
                 history = _history_before(messages, texts, index, calls[:place], results_before)
                 yield _case(conversation, f"{name}:{index}.{place}", Source(name, index, place), history, (call,), calls[place : place + 1])
         elif abstain and _is_abstention(messages, index):

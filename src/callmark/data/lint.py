@@ -109,7 +109,8 @@ class Linter:
             other, number, place = self._expected.setdefault(prompt, (key, self._rows, row.place))
             same_prompt = relative_place(place, row) if number <= self._training_rows and number != self._rows else ""
             if number != self._rows and other != key and not _equal_calls(other, key):
-                sentence = f"the prompt is the same as in {relative_place(place, row)}, which answers {_describe_key(other)}; here it is {_describe_calls(calls)}"
+                prompt_of = f"the prompt is the same as in {relative_place(place, row)}"
+                sentence = f"{prompt_of}, which answers {_describe_key(other)}; here it is {_describe_calls(calls)}"
                 self._findings.append(
                     make_finding("conflicting_expected", row, sentence, message=index, call=calls[0].name if calls else None)
                 )

@@ -80,8 +80,8 @@ def shingles(words: Sequence[str]) -> set[str]:
 
 
 def is_comparable(row: Conversation) -> bool:
-    """Return whether a near-duplicate of the row means that two conversations are related: not for a decision point that expects no call, as
-    many conversations begin with the same greeting.
+    """Return whether a near-duplicate of the row means that two conversations are related: not for a decision point that expects no call,
+    as many conversations begin with the same greeting.
     """
     return not (isinstance(row, Case) and row.source is not None and not row.expected)
 

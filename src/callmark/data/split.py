@@ -76,7 +76,7 @@ class _Group(Struct, gc=False):
 
 
 class _RowCollector:
-    """Collects the conversation, the tools and the sketch of each row, and the name and the digest of the longest row of each conversation."""
+    """Collects the conversation, the tools and the sketch of each row, and the name and longest row of each conversation."""
 
     def __init__(self) -> None:
         self.called: list[tuple[str, ...]] = []

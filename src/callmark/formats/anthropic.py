@@ -1,11 +1,11 @@
 """Anthropic's messages: `{"system": "…", "messages": [{"role", "content"}], "tools": [{"name", "description", "input_schema"}]}`.
 
     content      text, or a list of blocks: text, tool_use {id, name, input}, tool_result {tool_use_id, content, is_error}, thinking, …
-    a message    of several results and a text becomes several messages in OpenAI's form, in their order
-    system       text, or text blocks: a message each
+    a message    with several results and text becomes several messages in OpenAI's form, in their order
+    system       text, or text blocks: one message each
 
 Thinking is kept as `thinking_blocks` of the message, `is_error` as a key of the result; other blocks stay parts of the content.
-What is read stands here, what is written in `anthropic_writing`.
+Reading is here, writing in `anthropic_writing`.
 """
 
 import re
@@ -18,18 +18,18 @@ from msgspec import Raw, Struct
 from callmark.calls.messages import call_text, explain_validation_error, read_messages
 from callmark.calls.shapes import CALL_KEYS, read_call_text
 from callmark.errors import BadInput
-from callmark.formats.anthropic_blocks import MADE_UP, OF_TEXT, THOUGHTS, Fields, kind_of
+from callmark.formats.anthropic_blocks import GENERATED_ID, TEXT_BLOCK_KEYS, THINKING_TYPES, Fields, block_type
 from callmark.formats.anthropic_tools import openai_tools
 from callmark.formats.anthropic_writing import write
 from callmark.formats.format import Format, ReadContext, check_utf8, row_id
 from callmark.types import Conversation, Place, SourceRow
 
 _ROW_KEYS = frozenset({"id", "messages", "tools", "system"})
-_KEYS = {"tool_use_id": "tool_call_id"}
-_OF_CALL = frozenset({"type", "id", "name", "input", MADE_UP})
-_OTHER_CALL_KEYS = CALL_KEYS - _OF_CALL - {"function"}  # names and arguments that Anthropic's blocks have under other keys
-_OF_RESULT = frozenset({"type", "tool_use_id", "content", MADE_UP})
-_OF_MESSAGES = frozenset({"role", "content", "tool_calls", "function_call", "tool_call_id"})  # in OpenAI's form
+_RENAMED_KEYS = {"tool_use_id": "tool_call_id"}
+_CALL_BLOCK_KEYS = frozenset({"type", "id", "name", "input", GENERATED_ID})
+_OTHER_CALL_KEYS = CALL_KEYS - _CALL_BLOCK_KEYS - {"function"}  # names and arguments that Anthropic's blocks have under other keys
+_RESULT_BLOCK_KEYS = frozenset({"type", "tool_use_id", "content", GENERATED_ID})
+_MESSAGE_KEYS = frozenset({"role", "content", "tool_calls", "function_call", "tool_call_id"})  # in OpenAI's form
 _BLOCK = re.compile(rb'"type"\s*:\s*"(?:tool_use|tool_result|thinking|redacted_thinking)"')
 
 
@@ -40,8 +40,8 @@ class _Row(Struct):
     id: Any = None
 
 
-class _Look(Struct):
-    """What tells a message of OpenAI's from one of Anthropic's."""
+class _MessageSignature(Struct):
+    """The fields that distinguish OpenAI's messages from Anthropic's."""
 
     role: Any = None
     content: Raw = Raw(b"")
@@ -51,25 +51,26 @@ class _Look(Struct):
 
     @property
     def is_openai(self) -> bool:
-        said = (self.tool_calls, self.function_call, self.tool_call_id)
-        return self.role in ("tool", "function") or any(bytes(value) not in (b"", b"null") for value in said)
+        """Whether the message can only be in OpenAI's form."""
+        openai_fields = (self.tool_calls, self.function_call, self.tool_call_id)
+        return self.role in ("tool", "function") or any(bytes(value) not in (b"", b"null") for value in openai_fields)
 
 
 _decode = msgspec.json.Decoder(_Row).decode
-_decode_look = msgspec.json.Decoder(list[_Look]).decode
+_decode_signatures = msgspec.json.Decoder(list[_MessageSignature]).decode
 _decode_blocks = msgspec.json.Decoder(list[dict[str, Raw]]).decode
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 _encode = msgspec.json.Encoder().encode
 
 
 def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
-    """The conversation of a row, its messages turned into OpenAI's form."""
+    """Return the conversation of a row, its messages turned into OpenAI's form."""
     check_utf8(row)
     try:
         wire = _decode(row)
     except msgspec.ValidationError as error:
         raise BadInput(explain_validation_error(str(error))) from None
-    fields = [*_prompts(wire.system), *(message for index, turn in enumerate(wire.messages) for message in _messages(turn, index))]
+    fields = [*_prompts(wire.system), *(message for index, turn in enumerate(wire.messages) for message in _read_turn(turn, index))]
     texts = [_encode(message) for message in fields]
     messages = read_messages(b"[" + b",".join(texts) + b"]")
     raw_tools, tools = context.read_tools(openai_tools(bytes(wire.tools)))
@@ -83,15 +84,15 @@ def _prompts(system: str | list[dict[str, Raw]] | None) -> Iterator[Fields]:
         return
     for index, block in enumerate(system or ()):
         where = f"system[{index}]"
-        if kind_of(block, where) != "text":
+        if block_type(block, where) != "text":
             yield {"role": "system", "content": [block]}
             continue
-        part = {key: value for key, value in block.items() if key in OF_TEXT}
-        yield {"role": block.get("role", "system"), "content": _content([part]), **_more(block, OF_TEXT | {"role"}, where)}
+        part = {key: value for key, value in block.items() if key in TEXT_BLOCK_KEYS}
+        yield {"role": block.get("role", "system"), "content": _content([part]), **_extra_keys(block, TEXT_BLOCK_KEYS | {"role"}, where)}
 
 
-def _messages(turn: dict[str, Raw], index: int) -> list[Fields]:
-    """The messages that one of Anthropic's stands for: its results, and what stands before, between and after them."""
+def _read_turn(turn: dict[str, Raw], index: int) -> list[Fields]:
+    """Return the messages for one of Anthropic's: its results, and the text and calls before, between and after them."""
     where = f"messages[{index}]"
     role = turn.get("role")
     if role is None:
@@ -100,7 +101,7 @@ def _messages(turn: dict[str, Raw], index: int) -> list[Fields]:
     if "tool_calls" in turn or "function_call" in turn or bytes(role) in (b'"tool"', b'"function"'):
         raise BadInput(f"{where} is in OpenAI's form, Anthropic's was expected", "--from openai reads it.")
     content = bytes(turn.get("content", b""))
-    made: list[Fields] = []
+    messages: list[Fields] = []
     if content.startswith(b"["):
         try:
             blocks = _decode_blocks(content)
@@ -109,30 +110,30 @@ def _messages(turn: dict[str, Raw], index: int) -> list[Fields]:
         run: list[tuple[str, Any]] = []
         for number, block in enumerate(blocks):
             at = f"{where}.content[{number}]"
-            kind = kind_of(block, at)
+            kind = block_type(block, at)
             if kind != "tool_result":
-                run.append((kind, _call(block, at) if kind == "tool_use" else block))
+                run.append((kind, _read_call(block, at) if kind == "tool_use" else block))
                 continue
             if run:
-                made.append(_said(role, run))
+                messages.append(_text_and_calls(role, run))
                 run = []
-            made.append(_result(block, at))
-        if run or not made:
-            made.append(_said(role, run))
+            messages.append(_read_result(block, at))
+        if run or not messages:
+            messages.append(_text_and_calls(role, run))
     else:
-        made.append({"role": role, "content": turn.get("content")})
-    more = {_KEYS.get(key, key): value for key, value in turn.items() if key not in ("role", "content")}
-    if twice := made[0].keys() & more.keys():
-        raise BadInput(f"{where} has {min(twice)!r} beside its content and in it")
-    made[0] |= more
-    return made
+        messages.append({"role": role, "content": turn.get("content")})
+    extra = {_RENAMED_KEYS.get(key, key): value for key, value in turn.items() if key not in ("role", "content")}
+    if repeated := messages[0].keys() & extra.keys():
+        raise BadInput(f"{where} has {min(repeated)!r} beside its content and in it")
+    messages[0] |= extra
+    return messages
 
 
-def _said(role: Raw, run: Sequence[tuple[str, Any]]) -> Fields:
-    """What was said and called between two results."""
+def _text_and_calls(role: Raw, run: Sequence[tuple[str, Any]]) -> Fields:
+    """Return the message with the text and the calls between two results."""
     calls = [call for kind, call in run if kind == "tool_use"]
-    thinking = [block for kind, block in run if kind in THOUGHTS]
-    parts = [block for kind, block in run if kind != "tool_use" and kind not in THOUGHTS]
+    thinking = [block for kind, block in run if kind in THINKING_TYPES]
+    parts = [block for kind, block in run if kind != "tool_use" and kind not in THINKING_TYPES]
     fields: Fields = {"role": role, "content": _content(parts) if parts else None if calls else ""}
     if calls:
         fields["tool_calls"] = calls
@@ -142,41 +143,41 @@ def _said(role: Raw, run: Sequence[tuple[str, Any]]) -> Fields:
 
 
 def _content(parts: Sequence[Mapping[str, Raw]]) -> Any:
-    """The content that these blocks are: its text where it is nothing else, else the blocks as they stand."""
+    """Return the content of these blocks: the text where it is nothing else, else the blocks unchanged."""
     return parts[0]["text"] if len(parts) == 1 and parts[0].keys() == {"type", "text"} else parts
 
 
-def _call(block: dict[str, Raw], where: str) -> Any:
+def _read_call(block: dict[str, Raw], where: str) -> Any:
     name, given = block.get("name"), bytes(block.get("input", b"null"))
     if name is None or not bytes(name).startswith(b'"') or "input" not in block or not _OTHER_CALL_KEYS.isdisjoint(block):
-        call = read_call_text(_encode({key: value for key, value in block.items() if key != MADE_UP}))
+        call = read_call_text(_encode({key: value for key, value in block.items() if key != GENERATED_ID}))
         if call.malformed or not _OTHER_CALL_KEYS.isdisjoint(block):
             return Raw(call_text(call))
     arguments = "{}" if given == b"null" else Raw(given) if given.startswith(b'"') else given.decode()
     fields: Fields = {"type": "function", "function": {"name": name, "arguments": arguments}}
-    if "id" in block and MADE_UP not in block:
+    if "id" in block and GENERATED_ID not in block:
         fields = {"id": block["id"], **fields}
-    return fields | _more(block, _OF_CALL, where, taken=frozenset({"function"}))
+    return fields | _extra_keys(block, _CALL_BLOCK_KEYS, where, taken=frozenset({"function"}))
 
 
-def _result(block: dict[str, Raw], where: str) -> Fields:
+def _read_result(block: dict[str, Raw], where: str) -> Fields:
     content = block.get("content", Raw(b'""'))
     fields: Fields = {"role": "tool", "content": content if bytes(content) != b"null" else ""}
-    if "tool_use_id" in block and MADE_UP not in block:
+    if "tool_use_id" in block and GENERATED_ID not in block:
         fields["tool_call_id"] = block["tool_use_id"]
-    return fields | _more(block, _OF_RESULT, where)
+    return fields | _extra_keys(block, _RESULT_BLOCK_KEYS, where)
 
 
-def _more(block: Mapping[str, Raw], known: frozenset[str], where: str, *, taken: frozenset[str] = _OF_MESSAGES) -> Fields:
-    """The other keys of a block. One that would take the place of what the block says, in OpenAI's form, raises `BadInput`."""
-    more = _without_nulls({key: value for key, value in block.items() if key not in known})
-    if both := more.keys() & taken:
+def _extra_keys(block: Mapping[str, Raw], known: frozenset[str], where: str, *, taken: frozenset[str] = _MESSAGE_KEYS) -> Fields:
+    """Return the other keys of a block. One that would replace a key of the message in OpenAI's form raises `BadInput`."""
+    extra = _without_nulls({key: value for key, value in block.items() if key not in known})
+    if both := extra.keys() & taken:
         raise BadInput(f"{where} has a key {min(both)!r}, which its kind of block does not have")
-    return {_KEYS.get(key, key): value for key, value in more.items()}
+    return {_RENAMED_KEYS.get(key, key): value for key, value in extra.items()}
 
 
 def _without_nulls(fields: dict[str, Raw]) -> dict[str, Raw]:
-    """Files that were tables have every key of any block in all of them."""
+    """Return the fields that are not null: files that were tables have every key of any block in all of them."""
     return {key: value for key, value in fields.items() if bytes(value) != b"null"}
 
 
@@ -188,7 +189,7 @@ def detect(fields: Mapping[str, Raw]) -> float:
     if "messages" not in fields or "expected_output" in fields:
         return 0.0
     try:
-        messages = _decode_look(fields["messages"])
+        messages = _decode_signatures(fields["messages"])
     except msgspec.ValidationError:
         return 0.0
     if any(message.is_openai for message in messages):

@@ -1,4 +1,4 @@
-"""The blocks of Anthropic's messages: what reading and writing them share."""
+"""Content blocks of Anthropic's messages: what reading and writing share."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,15 +10,15 @@ from callmark.errors import BadInput
 
 Fields = dict[str, Any]
 
-MADE_UP = "id_made_up"  # of a block whose id would join a result to another call than its own: it is no id when it is read
-OF_TEXT = frozenset({"type", "text", "cache_control", "citations"})
-THOUGHTS = frozenset({"thinking", "redacted_thinking"})
+GENERATED_ID = "generated_id"  # marks a block whose id was generated: it is not an id when it is read
+TEXT_BLOCK_KEYS = frozenset({"type", "text", "cache_control", "citations"})
+THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
 
 _decode_text = msgspec.json.Decoder(str).decode
 
 
-def kind_of(block: Mapping[str, Any], where: str) -> str:
-    """The block's type. One that has none, or is a text and has no text, raises `BadInput`."""
+def block_type(block: Mapping[str, Any], where: str) -> str:
+    """Return the type of a block. One without a type, and a text block without text, raise `BadInput`."""
     try:
         kind = _decode_text(block["type"])
     except (KeyError, msgspec.ValidationError):
@@ -28,13 +28,14 @@ def kind_of(block: Mapping[str, Any], where: str) -> str:
     return kind
 
 
-def is_kind(block: Mapping[str, Any], kinds: frozenset[str]) -> bool:
-    """Whether it is a whole block of one of these types."""
+def is_block_type(block: Mapping[str, Any], kinds: frozenset[str]) -> bool:
+    """Return whether it is a complete block of one of these types."""
     try:
-        return kind_of(block, "") in kinds
+        return block_type(block, "") in kinds
     except BadInput:
         return False
 
 
 def text_block(text: str | Raw) -> Fields:
+    """Return a text block."""
     return {"type": "text", "text": text}

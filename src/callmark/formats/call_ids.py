@@ -1,4 +1,4 @@
-"""Ids for calls and results that have none, where a dialect cannot do without."""
+"""Generate ids for calls and results that have none, for formats that need them."""
 
 from collections.abc import Iterator, Sequence
 from itertools import count
@@ -10,40 +10,40 @@ from callmark.calls.results import match_results
 from callmark.types import Message
 
 
-class Identified(Struct, frozen=True):
-    """Messages in which every call and every result has an id. `told_apart` says that by these ids each result answers the call that it
-    answered before, which ids that stand twice can make impossible.
+class MessagesWithIds(Struct, frozen=True):
+    """Messages in which every call and every result has an id. `unambiguous` says that by these ids each result belongs to the same call
+    as before, which repeated ids can make impossible.
     """
 
     messages: tuple[Message, ...]
-    told_apart: bool = True
+    unambiguous: bool = True
 
 
-def with_ids(messages: tuple[Message, ...], form: str) -> Identified:
-    """The messages with an id for each call and result that had none: the same messages, the same ids.
+def with_ids(messages: tuple[Message, ...], template: str) -> MessagesWithIds:
+    """Return the messages with an id for each call and result that had none; the same messages give the same ids.
 
-    A result gets the id of the call that it answers, a call that of its result, and else it is made up: `form` with the next number,
-    one that stands nowhere else in the messages. Nothing is changed where every id is there.
+    A result gets the id of its call, a call that of its result; else the id is generated: `template` with the next number that no other id
+    has. Nothing changes where every id is there.
     """
     if all(_has_ids(message) for message in messages):
-        return Identified(messages)
+        return MessagesWithIds(messages)
     found = match_results(messages)
-    fresh = made_up(messages, form)
+    fresh = generate_ids(messages, template)
     ids: dict[tuple[int, int], str] = {}
     for index, message in enumerate(messages):
         for place, call in enumerate(message.calls):
-            answer = found.of.get((index, place))
-            given = call.id if call.id is not None or answer is None else messages[answer].tool_call_id
+            result = found.by_call.get((index, place))
+            given = call.id if call.id is not None or result is None else messages[result].tool_call_id
             ids[index, place] = given if given is not None else next(fresh)
-    of = {result: ids[at] for at, result in found.of.items()}
-    filled = tuple([_filled(index, message, ids, of, fresh) for index, message in enumerate(messages)])
-    return Identified(filled, match_results(filled).of == found.of)
+    result_ids = {result: ids[call] for call, result in found.by_call.items()}
+    filled = tuple([_fill_ids(index, message, ids, result_ids, fresh) for index, message in enumerate(messages)])
+    return MessagesWithIds(filled, match_results(filled).by_call == found.by_call)
 
 
-def made_up(messages: Sequence[Message], form: str) -> Iterator[str]:
-    """Ids that no call and no result has: `form` with 1, 2, …"""
+def generate_ids(messages: Sequence[Message], template: str) -> Iterator[str]:
+    """Return ids that no call and no result has: `template` with 1, 2, …"""
     taken = {call.id for message in messages for call in message.calls} | {message.tool_call_id for message in messages}
-    return (made for number in count(1) if (made := form.format(number)) not in taken)
+    return (new for number in count(1) if (new := template.format(number)) not in taken)
 
 
 def _has_ids(message: Message) -> bool:
@@ -52,10 +52,10 @@ def _has_ids(message: Message) -> bool:
     return None not in [call.id for call in message.calls]
 
 
-def _filled(index: int, message: Message, ids: dict[tuple[int, int], str], of: dict[int, str], fresh: Iterator[str]) -> Message:
+def _fill_ids(index: int, message: Message, ids: dict[tuple[int, int], str], result_ids: dict[int, str], fresh: Iterator[str]) -> Message:
     if message.calls:
         calls = tuple([structs.replace(call, id=ids[index, place]) for place, call in enumerate(message.calls)])
         message = structs.replace(message, calls=calls)
     if message.role in RESULT_ROLES and message.tool_call_id is None:
-        message = structs.replace(message, tool_call_id=of[index] if index in of else next(fresh))
+        message = structs.replace(message, tool_call_id=result_ids[index] if index in result_ids else next(fresh))
     return message

@@ -1,18 +1,18 @@
-"""DeepFabric conversations, as version 4 of it writes them: OpenAI's messages and tools, and what else it knows of the talk.
+"""DeepFabric conversations, as its version 4 writes them: OpenAI's messages and tools, and more about the conversation.
 
     {"messages": […], "tools": […], "question": "…", "final_answer": "…", "metadata": {…},
      "reasoning": {"style", "content"}, "tool_context": {"executions": […]}, "agent_context": {…}, "structured_data": {…}}
 
-Read: messages and tools (`tool_context.available_tools` in older files); the executions repeat calls that stand in the messages. The row's
-id is `metadata.id`, as a row may have no other keys than these.
+Read: messages and tools (`tool_context.available_tools` in older files); the executions repeat calls of the messages. The row's id is
+`metadata.id`, as a row may have no other keys than these.
 
-A message there has a role of four (system, user, assistant, tool), text, calls and an id of nine letters or digits, and nothing else. What
-that cannot say is written to `metadata.callmark`, and read back from it:
+A message has one of four roles (system, user, assistant, tool), text, calls and an id of nine letters or digits, and nothing else. What
+that cannot hold is written to `metadata.callmark`, and read back from it:
 
-    ids       [made, stood]: the id in the messages, and what it stands for (null: there was none)
-    messages  {"message": index, …}: further keys of a message: `role` (developer), `name`, `is_error`, `content` that is no text, …
+    ids       [generated, original]: the id in the messages, and the one it replaces (null: there was none)
+    messages  {"message": index, …}: extra fields of a message: `role` (developer), `name`, `is_error`, `content` that is not text, …
 
-A malformed call keeps its text for arguments.
+A malformed call has its text as arguments.
 """
 
 import re
@@ -27,8 +27,8 @@ from callmark.calls.strict import dump, scrub
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats import openai
-from callmark.formats.call_ids import made_up
-from callmark.formats.extra_fields import Besides, besides
+from callmark.formats.call_ids import generate_ids
+from callmark.formats.extra_fields import ExtraFields, extra_fields
 from callmark.formats.format import Format, ReadContext, row_id
 from callmark.types import Case, Conversation, Message, Place, SourceRow
 from callmark.wording import pluralize
@@ -36,28 +36,28 @@ from callmark.wording import pluralize
 CALL_ID = re.compile("[a-zA-Z0-9]{9}")
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool", "function": "tool"}
-_SAID = frozenset({"role", "tool_calls", "function_call", "tool_call_id"})  # stands in the message, whatever is kept beside it
+_OWN_KEYS = frozenset({"role", "tool_calls", "function_call", "tool_call_id"})  # of the message itself, never of its extra fields
 _DEVELOPER = b'"developer"'
 
 
-class _Kept(Struct):
+class _CallmarkMetadata(Struct):
     ids: list[tuple[str, str | None]] = []
     messages: list[dict[str, Raw]] = []
 
 
 class _Metadata(Struct):
     id: Any = None
-    callmark: _Kept | None = None
+    callmark: _CallmarkMetadata | None = None
 
 
-class _Context(Struct):
+class _ToolContext(Struct):
     executions: list[Raw] | None = None
     available_tools: Raw = ABSENT
 
 
 class _Row(Struct):
     metadata: Raw = ABSENT
-    tool_context: _Context | None = None
+    tool_context: _ToolContext | None = None
 
 
 _decode = msgspec.json.Decoder(_Row).decode
@@ -71,13 +71,13 @@ _ROW_KEYS = frozenset({"id", "messages", "tools", "question", "final_answer"})
 
 
 def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
-    """The conversation of a row. One whose only calls stand in `tool_context` raises `BadInput`: they would be lost."""
+    """Return the conversation of a row. One whose only calls are in `tool_context` raises `BadInput`: they would be lost."""
     conversation = openai.read(row, place, context)
     wire = _decode(row)
-    metadata = _metadata(wire.metadata)
+    metadata = _read_metadata(wire.metadata)
     found = conversation if metadata.id is None else structs.replace(conversation, id=row_id(metadata.id, place))
     if metadata.callmark is not None:
-        found = _restored(found, metadata.callmark)
+        found = _restore(found, metadata.callmark)
     if wire.tool_context is None:
         return found
     if wire.tool_context.executions and not found.calls:
@@ -89,28 +89,28 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
 
 
 def write(conversation: Conversation) -> bytes:
-    """One line in this dialect; no call, id or result is lost. A case, whose expected calls it could not hold, and a role that the dialect
-    does not know raise `BadInput`.
+    """Return one line in this format; no call, id or result is lost. A case, whose expected calls it could not hold, and a role that the
+    format does not know raise `BadInput`.
     """
     if isinstance(conversation, Case):
         raise BadInput(f"{conversation.id} is a case: DeepFabric has no place for what is expected")
-    ids = _Ids(conversation.messages)
+    ids = _CallIds(conversation.messages)
     messages: list[dict[str, Any]] = []
-    kept: list[dict[str, Any]] = []
-    for index, (message, more) in enumerate(zip(conversation.messages, besides(conversation), strict=True)):
+    extra: list[dict[str, Any]] = []
+    for index, (message, fields_of_message) in enumerate(zip(conversation.messages, extra_fields(conversation), strict=True)):
         if message.role not in _ROLES:
             known = "system, user, assistant and tool"
             raise BadInput(f"{conversation.id}: messages[{index}].role is {message.role!r}, DeepFabric knows {known}")
-        messages.append(_fields(message, ids))
-        if beside := _beside(message, more):
-            if "message" in beside:
+        messages.append(_message_fields(message, ids))
+        if extra_of_message := _message_extra(message, fields_of_message):
+            if "message" in extra_of_message:
                 raise BadInput(f"{conversation.id}: messages[{index}] has a key 'message' of its own, which cannot be kept beside it")
-            kept.append({"message": index, **beside})
+            extra.append({"message": index, **extra_of_message})
     own: dict[str, Any] = {}
-    if ids.made:
-        own["ids"] = ids.made
-    if kept:
-        own["messages"] = kept
+    if ids.replaced:
+        own["ids"] = ids.replaced
+    if extra:
+        own["messages"] = extra
     fields: dict[str, Any] = {"messages": messages, "metadata": {"id": conversation.id, **({"callmark": own} if own else {})}}
     if conversation.tools:
         fields["tools"] = Raw(tools_text(conversation))
@@ -120,61 +120,62 @@ def write(conversation: Conversation) -> bytes:
     return _encode(fields)
 
 
-class _Ids:
-    """Ids that fit: those that do stay, one is made for each that does not, and for each call without one."""
+class _CallIds:
+    """Ids that fit the format: those that do stay, one is generated for each that does not, and for each call without one."""
 
     def __init__(self, messages: tuple[Message, ...]) -> None:
-        self.made: list[tuple[str, str | None]] = []
-        self._fresh = made_up(messages, "c{:08d}")
-        self._of: dict[str, str] = {}
+        self.replaced: list[tuple[str, str | None]] = []
+        self._fresh = generate_ids(messages, "c{:08d}")
+        self._replacements: dict[str, str] = {}
 
-    def fitting(self, given: str | None) -> str:
+    def fit(self, given: str | None) -> str:
+        """Return the id itself if it fits, else the one that replaces it."""
         if given is not None and CALL_ID.fullmatch(given):
             return given
-        if given is None or given not in self._of:
-            made = next(self._fresh)
-            self.made.append((made, given))
+        if given is None or given not in self._replacements:
+            generated = next(self._fresh)
+            self.replaced.append((generated, given))
             if given is None:
-                return made
-            self._of[given] = made
-        return self._of[given]
+                return generated
+            self._replacements[given] = generated
+        return self._replacements[given]
 
 
-def _fields(message: Message, ids: _Ids) -> dict[str, Any]:
+def _message_fields(message: Message, ids: _CallIds) -> dict[str, Any]:
     fields: dict[str, Any] = {"role": _ROLES[message.role], "content": scrub(message.text)}
     if message.calls:
         fields["tool_calls"] = [
             {
-                "id": ids.fitting(call.id),
+                "id": ids.fit(call.id),
                 "type": "function",
                 "function": {"name": call.name, "arguments": call.text if call.malformed else dump(call.arguments)},
             }
             for call in message.calls
         ]
     if message.tool_call_id is not None:
-        fields["tool_call_id"] = ids.fitting(message.tool_call_id)
+        fields["tool_call_id"] = ids.fit(message.tool_call_id)
     return fields
 
 
-def _beside(message: Message, more: Besides) -> dict[str, Any]:
-    """What is kept of a message beside it."""
+def _message_extra(message: Message, extra: ExtraFields) -> dict[str, Any]:
+    """Return what a message of the format cannot hold."""
     fields: dict[str, Any] = {"role": message.role} if message.role == "developer" else {}
     if message.name is not None:
         fields["name"] = message.name
-    return fields | more
+    return fields | extra
 
 
-def _restored(conversation: Conversation, kept: _Kept) -> Conversation:
-    """The conversation with the ids that stood, and what was kept beside its messages. What fits none of them is passed over."""
-    stood = dict(kept.ids)
-    beside: dict[int, dict[str, Raw]] = {}
-    for fields in kept.messages:
+def _restore(conversation: Conversation, metadata: _CallmarkMetadata) -> Conversation:
+    """Return the conversation with its original ids and extra fields. Those that belong to no message are ignored."""
+    original_ids = dict(metadata.ids)
+    extra: dict[int, dict[str, Raw]] = {}
+    for fields in metadata.messages:
         index = _decode_any(fields.pop("message", Raw(b"null")))
         if isinstance(index, int):
-            beside[index] = {key: value for key, value in fields.items() if key not in _SAID}
+            extra[index] = {key: value for key, value in fields.items() if key not in _OWN_KEYS}
             if bytes(fields.get("role", b"")) == _DEVELOPER:
-                beside[index]["role"] = fields["role"]
-    texts = [_restored_text(bytes(text), stood, beside.get(index, {})) for index, text in enumerate(message_texts(conversation))]
+                extra[index]["role"] = fields["role"]
+    texts = [_restore_message(bytes(text), original_ids, extra.get(index, {})) for index, text in enumerate(message_texts(conversation))]
     messages = read_messages(b"[" + b",".join(texts) + b"]")
     original = conversation.original
     return structs.replace(
@@ -184,28 +185,28 @@ def _restored(conversation: Conversation, kept: _Kept) -> Conversation:
     )
 
 
-def _restored_text(text: bytes, stood: Mapping[str, str | None], beside: Mapping[str, Raw]) -> bytes:
+def _restore_message(text: bytes, original_ids: Mapping[str, str | None], extra: Mapping[str, Raw]) -> bytes:
     fields: dict[str, Any] = _decode_fields(text)
-    _restore_id(fields, "tool_call_id", stood)
+    _restore_id(fields, "tool_call_id", original_ids)
     if "tool_calls" in fields and bytes(fields["tool_calls"]).startswith(b"["):
         calls: list[dict[str, Any]] = [*_decode_calls(fields["tool_calls"])]
         for call in calls:
-            _restore_id(call, "id", stood)
+            _restore_id(call, "id", original_ids)
         fields["tool_calls"] = calls
-    return _encode({**fields, **beside})
+    return _encode({**fields, **extra})
 
 
-def _restore_id(fields: dict[str, Any], key: str, stood: Mapping[str, str | None]) -> None:
+def _restore_id(fields: dict[str, Any], key: str, original_ids: Mapping[str, str | None]) -> None:
     if key in fields and bytes(fields[key]).startswith(b'"'):
         given = _decode_any(fields[key])
-        if given in stood:
-            fields[key] = stood[given]
-            if stood[given] is None:
+        if given in original_ids:
+            fields[key] = original_ids[given]
+            if original_ids[given] is None:
                 del fields[key]
 
 
-def _metadata(text: Raw) -> _Metadata:
-    """What concerns us in the metadata, which may be anything."""
+def _read_metadata(text: Raw) -> _Metadata:
+    """Return the part of the metadata that is read here; it may be anything."""
     try:
         return _decode_metadata(text) if text is not ABSENT else _Metadata()
     except msgspec.ValidationError:

@@ -1,7 +1,7 @@
-"""Document 004's result files, `evaluation_results.json` and `evaluation_metrics.json` (docs/metrics.md, section 15).
+"""Write the result files of the LOB chatbot evaluation: `evaluation_results.json`, `evaluation_metrics.json` (docs/metrics.md, section 15).
 
-Rows in, bytes out. Whatever stands in a value, what comes back is JSON that every reader takes: a lone surrogate is written out, a
-number that JSON has no word for is null, an object of Python's own is written as Python shows it.
+Rows in, bytes out. Whatever a value holds, the result is JSON that every reader accepts: a lone surrogate is escaped, a number that JSON
+cannot hold is null, any other Python object is written as its `repr`.
 """
 
 import json
@@ -14,11 +14,11 @@ import msgspec
 
 from callmark.calls.expected import escape_globs
 from callmark.calls.messages import expected_texts, message_text
-from callmark.calls.strict import DEEPEST, is_deeper_than, dump, scrub
+from callmark.calls.strict import DEEPEST, dump, is_deeper_than, scrub
 from callmark.types import Call, Case, Message, Prediction, Text
 
 RESULTS, METRICS = "evaluation_results.json", "evaluation_metrics.json"
-SCORES = {  # our name of a metric, and the document's
+SCORES = {  # our name of a metric, and that of the LOB chatbot evaluation
     "process.precision": "Precision_fn.score",
     "process.recall": "Recall_fn.score",
     "process.args_precision": "Precision_args.score",
@@ -30,15 +30,16 @@ SCORES = {  # our name of a metric, and the document's
 def result_row(
     case: Case, prediction: Prediction | None, metrics: Mapping[str, Any] | None, *, chat_history: Iterable[Message | Any] = ()
 ) -> bytes:
-    """One row, without a line break: what was asked and expected, what came back, and every metric by the document's name or its own.
+    """Return one row, without a line break: input, expected calls, prediction, and every metric by the name that the LOB chatbot evaluation
+    has for it, or its own.
 
-    The scores of a row without a prediction, or whose prediction is an error, are null: those named in `metrics`, or the document's five.
-    A malformed call is kept, with its text for arguments. `chat_history` holds messages, ours or objects in OpenAI's form; the
+    The scores of a row without a prediction, or whose prediction is an error, are null: those scores in `metrics`, or the five of that
+    evaluation. A malformed call has its text as arguments. `chat_history` holds messages, ours or objects in OpenAI's form; the
     prediction's transcript if it is not given.
     """
     chat_history = chat_history or (prediction.transcript if prediction else ())
     error = "no prediction" if prediction is None else prediction.error or None
-    named: Mapping[str, Any] = dict.fromkeys(SCORES) if metrics is None else dict.fromkeys(metrics) if error else metrics
+    scores: Mapping[str, Any] = dict.fromkeys(SCORES) if metrics is None else dict.fromkeys(metrics) if error else metrics
     return _json(
         {
             "inputs.id": case.id,
@@ -47,7 +48,7 @@ def result_row(
             "inputs.instructions": case.instructions,
             "inputs.task_completion_condition": case.completion,
             "inputs.expected_function_calls": [
-                (None if call.malformed else _stood(text)) or _expected_call(call)
+                (None if call.malformed else _source_call(text)) or _expected_call(call)
                 for call, text in zip(case.expected, expected_texts(case, lambda call: b""), strict=True)
             ],
             "outputs.function_calls": [_call(call, call.arguments) for call in prediction.calls] if prediction else [],
@@ -55,19 +56,19 @@ def result_row(
                 json.loads(message_text(message)) if isinstance(message, Message) else message for message in chat_history
             ],
             "outputs.error_message": error,
-            **{f"outputs.{SCORES.get(name, name)}": value for name, value in named.items()},
+            **{f"outputs.{SCORES.get(name, name)}": value for name, value in scores.items()},
         }
     )
 
 
 def metrics_json(means: Mapping[str, float | None]) -> bytes:
-    """The text of `evaluation_metrics.json`. A mean of nothing is None."""
-    return msgspec.json.format(b"[" + _named(means) + b"]", indent=2)
+    """Return the text of `evaluation_metrics.json`. A mean of nothing is None."""
+    return msgspec.json.format(b"[" + _means_json(means) + b"]", indent=2)
 
 
 def result_lines(means: Mapping[str, float | None], rows: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines of `evaluation_results.json`: the means, then a line for each row, which may come from a file as they are needed."""
-    head = _named(means)
+    """Yield the lines of `evaluation_results.json`: the means, then a line for each row; rows are read on demand."""
+    head = _means_json(means)
     yield b"[" + head[:-1] + (b"," if means else b"") + b'"rows":['
     before = b""
     for row in rows:
@@ -79,7 +80,7 @@ def result_lines(means: Mapping[str, float | None], rows: Iterable[bytes]) -> It
     yield b"]}]"
 
 
-def _named(means: Mapping[str, float | None]) -> bytes:
+def _means_json(means: Mapping[str, float | None]) -> bytes:
     return _json({SCORES.get(name, name): mean for name, mean in means.items()})
 
 
@@ -88,12 +89,12 @@ def _call(call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _expected_call(call: Call) -> dict[str, Any]:
-    """The call in document 004's shape, in which a string with a star is a glob: one that was none is written as `$literal`."""
+    """Return the call in the shape of scenarios, in which a string with a star is a glob: any other is written as `$literal`."""
     return _call(call, {name: escape_globs(value) for name, value in call.arguments.items()})
 
 
-def _stood(text: Text) -> Any:
-    """An expected call as it stood, where that was document 004's shape; else None."""
+def _source_call(text: Text) -> Any:
+    """Return an expected call as it was read, where that was the shape of scenarios; else None."""
     if b"functionName" not in bytes(text):
         return None
     try:
@@ -105,13 +106,13 @@ def _stood(text: Text) -> Any:
 
 def _json(value: Any) -> bytes:
     try:
-        return msgspec.json.encode(value, enc_hook=_shown)
+        return msgspec.json.encode(value, enc_hook=_safe_repr)
     except (TypeError, ValueError, OverflowError, RecursionError):
-        return json.dumps(_plain(value), ensure_ascii=False).encode()
+        return json.dumps(_to_json_values(value), ensure_ascii=False).encode()
 
 
-def _plain(value: Any, depth: int = 0) -> Any:
-    """The value with everything replaced that JSON cannot hold."""
+def _to_json_values(value: Any, depth: int = 0) -> Any:
+    """Return the value with everything replaced that JSON cannot hold."""
     match value:
         case None | bool():
             return value
@@ -124,14 +125,16 @@ def _plain(value: Any, depth: int = 0) -> Any:
         case Mapping() | list() | tuple() if depth == 2 and is_deeper_than(value, DEEPEST):
             return dump(value)
         case Mapping():
-            return {scrub(key if isinstance(key, str) else _shown(key)): _plain(item, depth + 1) for key, item in value.items()}
+            return {
+                scrub(key if isinstance(key, str) else _safe_repr(key)): _to_json_values(item, depth + 1) for key, item in value.items()
+            }
         case list() | tuple():
-            return [_plain(item, depth + 1) for item in value]
+            return [_to_json_values(item, depth + 1) for item in value]
         case _:
-            return _shown(value)
+            return _safe_repr(value)
 
 
-def _shown(value: Any) -> str:
+def _safe_repr(value: Any) -> str:
     try:
         return scrub(repr(value))
     except Exception:  # the object is somebody else's, and so is its repr

@@ -1,7 +1,6 @@
-"""What a message says besides role, text, calls, id and name, so that a dialect that has no place for it can keep it elsewhere.
+"""The extra fields of a message, besides role, text, calls, id and name, for formats that keep them elsewhere.
 
-In OpenAI's form these are the keys that it does not know (`is_error` of a result, `thinking_blocks`, `weight`), and content that is not
-plain text.
+In OpenAI's form these are unknown keys (`is_error` of a result, `thinking_blocks`, `weight`), and content that is not plain text.
 """
 
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from msgspec import Raw, Struct
 from callmark.calls.messages import message_texts
 from callmark.types import Conversation
 
-Besides = dict[str, Raw]
+ExtraFields = dict[str, Raw]
 
 _KNOWN = frozenset({"role", "tool_calls", "function_call", "tool_call_id", "name"})
 
@@ -23,8 +22,8 @@ class _Part(Struct, forbid_unknown_fields=True):
     type: str = "text"
 
 
-class _Message(Struct, forbid_unknown_fields=True):
-    """A message that says nothing besides, as nearly all of them are."""
+class _PlainMessage(Struct, forbid_unknown_fields=True):
+    """A message without extra fields, as nearly all are."""
 
     role: str
     content: str | list[_Part] | None = None
@@ -35,20 +34,20 @@ class _Message(Struct, forbid_unknown_fields=True):
     refusal: None = None
 
 
-class _Plain(Struct):
-    messages: list[_Message]
+class _PlainBody(Struct):
+    messages: list[_PlainMessage]
 
 
-_decode_plain_body = msgspec.json.Decoder(_Plain).decode
-_decode_plain = msgspec.json.Decoder(_Message).decode
+_decode_plain_body = msgspec.json.Decoder(_PlainBody).decode
+_decode_plain = msgspec.json.Decoder(_PlainMessage).decode
 _decode_parts = msgspec.json.Decoder(list[_Part]).decode
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
-def besides(conversation: Conversation) -> Sequence[Besides]:
-    """For each message what it says besides, as JSON: unknown keys that are not null, and `content` where it is more than text.
+def extra_fields(conversation: Conversation) -> Sequence[ExtraFields]:
+    """Return the extra fields of each message, as JSON: unknown keys that are not null, and `content` where it is more than text.
 
-    Messages that were made in Python say nothing besides.
+    Messages that were made in Python have none.
     """
     original = conversation.original
     if original.messages is not conversation.messages:
@@ -60,10 +59,10 @@ def besides(conversation: Conversation) -> Sequence[Besides]:
             pass
         else:
             return [{}] * len(conversation.messages)
-    return [_besides(bytes(text)) for text in message_texts(conversation)]
+    return [_extra_fields(bytes(text)) for text in message_texts(conversation)]
 
 
-def _besides(text: bytes) -> Besides:
+def _extra_fields(text: bytes) -> ExtraFields:
     try:
         _decode_plain(text)
     except msgspec.ValidationError:

@@ -1,7 +1,7 @@
 """OpenAI chat rows: `{"messages": […], "tools": […]}`, and decision points, which add `expected_output`.
 
-Read: `tools` or the older `functions`, missing or null; the `{"item": …}` wrapper; ids of any kind. A conversation is written as its
-messages stood, unknown keys and all.
+Read: `tools` or the older `functions`, missing or null; the `{"item": …}` wrapper; ids of any kind. A conversation is written with its
+messages as they were read, unknown keys included.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,16 +10,16 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from callmark.calls.expected import read_expected_call_text, read_common_expected
+from callmark.calls.expected import read_common_expected, read_expected_call_text
 from callmark.calls.messages import (
     ABSENT,
     AnyMessage,
     CommonMessage,
+    build_messages,
     call_text,
     expected_texts,
     explain_validation_error,
     message_texts,
-    build_messages,
 )
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
@@ -36,7 +36,7 @@ class _Fields(Struct, gc=False):
     group: Any = None
 
 
-class _UsualRow(_Fields, gc=False):
+class _CommonRow(_Fields, gc=False):
     messages: list[CommonMessage] | None = None
     source: Source | str | int | float | bool | None = None
 
@@ -48,7 +48,7 @@ class _OwnSource(Struct, gc=False, forbid_unknown_fields=True):
 
 
 class _OwnRow(Struct, gc=False, forbid_unknown_fields=True):
-    """A decision point as `expand` writes it, less its tools: nothing else can stand in it, so that what was taken out was its own."""
+    """A decision point as `expand` writes it, without its tools: it has no other keys, so what was cut out was its own."""
 
     id: str
     messages: list[CommonMessage]
@@ -68,41 +68,41 @@ class _Expected(Struct):
     alternatives: list[list[Raw]] | None = None
 
 
-_decode_usual = msgspec.json.Decoder(_UsualRow).decode
+_decode_common = msgspec.json.Decoder(_CommonRow).decode
 _decode_any = msgspec.json.Decoder(_AnyRow).decode
 _decode_own = msgspec.json.Decoder(_OwnRow).decode
 _decode_expected = msgspec.json.Decoder(_Expected).decode
 _encode = msgspec.json.Encoder().encode
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 _ROW_KEYS = frozenset({"id", "messages", "tools", "functions", "item"})
-_ONCE = (b'"expected_output"', b'"messages"')  # keys that stand once in a decision point as `expand` writes it
+_ONCE = (b'"expected_output"', b'"messages"')  # keys that are in a decision point once, as `expand` writes it
 
 
 def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
-    """The conversation of a row, or, where it has an `expected_output`, the case.
+    """Return the conversation of a row, or, where it has an `expected_output`, the case.
 
     A row is read without what it repeats of the row before it, where that is clearly its own.
     """
     body: bytes | Raw = row
-    wire: _OwnRow | _UsualRow | _AnyRow | None = None
-    shorter = context.delta.shorten(row)
-    if shorter is not None:
+    wire: _OwnRow | _CommonRow | _AnyRow | None = None
+    shortened = context.delta.shorten(row)
+    if shortened is not None:
         try:
-            wire = (_decode_own if shorter.from_middle else _decode_usual)(shorter.body)
+            wire = (_decode_own if shortened.from_middle else _decode_common)(shortened.body)
         except (msgspec.MsgspecError, RecursionError):
-            wire = None  # read in full below, and refused with its reason if need be
-    if shorter is None or not shorter.body.isascii():
+            wire = None  # read in full below, and refused with its reason if it is broken
+    if shortened is None or not shortened.body.isascii():
         check_utf8(row)
-    if shorter is not None and shorter.from_middle and (shorter.body.count(_ONCE[0]) > 1 or shorter.body.count(_ONCE[1]) > 1):
-        wire = None  # what was taken out may have been that of something inside what is expected, or of a key that stands twice
-    if wire is not None and shorter is not None and wire.messages is not None:
+    if shortened is not None and shortened.from_middle and (shortened.body.count(_ONCE[0]) > 1 or shortened.body.count(_ONCE[1]) > 1):
+        wire = None  # what was cut out may have been inside of what is expected, or of a repeated key
+    if wire is not None and shortened is not None and wire.messages is not None:
         raw_tools, tools = context.delta.tools
         messages = build_messages(wire.messages)
-        if shorter.from_middle:
-            messages = (*shorter.messages, *messages)
-            context.delta.store_messages(row, shorter, messages)
+        if shortened.from_middle:
+            messages = (*shortened.messages, *messages)
+            context.delta.store_messages(row, shortened, messages)
         else:
-            body = shorter.body
+            body = shortened.body
     else:
         wire = _decode(row)
         outer = wire
@@ -116,33 +116,35 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
         messages = build_messages(wire.messages)
         if body is row and wire.tools is not ABSENT:
             context.delta.store_tools(row, (raw_tools, tools))
-    own_id = row_id(wire.id, place)
-    usual = wire.__class__ is not _AnyRow
+    conversation_id = row_id(wire.id, place)
+    openai_calls = wire.__class__ is not _AnyRow
     if wire.expected_output is ABSENT or bytes(wire.expected_output) == b"null":
-        return Conversation(own_id, messages, tools, place, SourceRow(messages, tools, row, body, (), raw_tools, usual))
-    body_of_expected: Text = wire.expected_output
+        return Conversation(conversation_id, messages, tools, place, SourceRow(messages, tools, row, body, (), raw_tools, openai_calls))
+    expected_body: Text = wire.expected_output
     texts: list[Raw] = []
-    others: list[list[Raw]] = []
-    expected = read_common_expected(body_of_expected)
+    alternatives: list[list[Raw]] = []
+    expected = read_common_expected(expected_body)
     if expected is None:
-        texts, others = _expected(wire.expected_output)
+        texts, alternatives = _decode_expected_output(wire.expected_output)
         expected = tuple([read_expected_call_text(bytes(text)) for text in texts])
-        body_of_expected = b""
+        expected_body = b""
     return Case(
-        own_id,
+        conversation_id,
         messages,
         tools,
         place,
-        SourceRow(messages, tools, row, body, (), raw_tools, usual, expected, texts, body_of_expected),
+        SourceRow(messages, tools, row, body, (), raw_tools, openai_calls, expected, texts, expected_body),
         expected=expected,
-        alternatives=tuple([tuple([read_expected_call_text(bytes(text)) for text in calls]) for calls in others]) if others else (),
-        source=_source(wire.source),
+        alternatives=tuple([tuple([read_expected_call_text(bytes(text)) for text in calls]) for calls in alternatives])
+        if alternatives
+        else (),
+        source=_read_source(wire.source),
         group=wire.group if isinstance(wire.group, str) else None,
     )
 
 
 def write(conversation: Conversation) -> bytes:
-    """One line: `messages` and `tools`; for a decision point also what is expected and where it was cut from.
+    """Return one line: `messages` and `tools`; for a decision point also what is expected and where it was cut from.
 
     A scenario, which has no messages, raises `BadInput`.
     """
@@ -168,10 +170,10 @@ def _calls_text(calls: tuple[Call, ...]) -> bytes:
     return b"[" + b",".join(map(call_text, calls)) + b"]"
 
 
-def _decode(row: bytes | Raw, where: str = "") -> _UsualRow | _AnyRow:
+def _decode(row: bytes | Raw, where: str = "") -> _CommonRow | _AnyRow:
     try:
-        return _decode_usual(row)
-    except msgspec.ValidationError:  # a call of another shape, or a field that is wrong
+        return _decode_common(row)
+    except msgspec.ValidationError:  # a call of another shape, or a wrong field
         pass
     try:
         return _decode_any(row)
@@ -179,18 +181,18 @@ def _decode(row: bytes | Raw, where: str = "") -> _UsualRow | _AnyRow:
         raise BadInput(explain_validation_error(str(error), where)) from None
 
 
-def _expected(text: Raw) -> tuple[list[Raw], list[list[Raw]]]:
-    """The JSON of the expected calls, and of the calls of each alternative."""
+def _decode_expected_output(text: Raw) -> tuple[list[Raw], list[list[Raw]]]:
+    """Return the JSON of the expected calls, and of the calls of each alternative."""
     try:
         wire = _decode_expected(text)
     except msgspec.ValidationError as error:
         raise BadInput(explain_validation_error(str(error), "expected_output")) from None
-    older = [wire.function_call] if wire.function_call is not ABSENT and bytes(wire.function_call) != b"null" else []
-    return [*(wire.tool_calls or []), *older], wire.alternatives or []
+    legacy = [wire.function_call] if wire.function_call is not ABSENT and bytes(wire.function_call) != b"null" else []
+    return [*(wire.tool_calls or []), *legacy], wire.alternatives or []
 
 
-def _source(given: Any) -> Source | None:
-    """Where our own records were cut from; somebody else's `source` may be anything."""
+def _read_source(given: Any) -> Source | None:
+    """Return where a decision point of callmark was cut from; None for another program's `source`, which may be anything."""
     if isinstance(given, Source):
         return given
     if isinstance(given, _OwnSource):

@@ -1,8 +1,8 @@
-"""Lines to a file: whole or not at all.
+"""Write lines to a file, completely or not at all.
 
-The lines go to a file beside the target, which takes its place when everything is written; when something goes wrong it is removed
-and the target is as it was. `-` is standard output; a name that ends in `.gz` or `.zst` is compressed. A device or a pipe is written
-to as it is.
+The lines go to a file beside the target, which replaces it when everything is written; when something goes wrong it is removed
+and the target is unchanged. `-` is standard output; a name that ends in `.gz` or `.zst` is compressed. A device or a pipe is written
+to directly.
 """
 
 import os
@@ -22,7 +22,7 @@ _BATCH = 1 << 17  # bytes written at once
 
 
 class Output:
-    """A context manager with `line(bytes)`; with `path` None the lines are only counted."""
+    """A context manager that writes lines to a file; with `path` None the lines are only counted."""
 
     def __init__(self, path: str | None) -> None:
         self.path = path
@@ -57,7 +57,7 @@ class Output:
         return self
 
     def line(self, line: bytes) -> None:
-        """Write one line; its end is added."""
+        """Write one line; the line break is added."""
         self.lines += 1
         self._batch += (line, b"\n")
         self._size += len(line)
@@ -65,7 +65,7 @@ class Output:
             self._write()
 
     def lines_of(self, lines: Sequence[bytes]) -> None:
-        """Write these lines; their ends are added."""
+        """Write these lines; the line breaks are added."""
         if lines:
             self.line(b"\n".join(lines))
             self.lines += len(lines) - 1
@@ -105,7 +105,7 @@ class Output:
             except BrokenPipeError:
                 raise
             except OSError as error:
-                if complete:  # what is packed may be written only now; of anything else that went wrong, that was first
+                if complete:  # compressed data may be written only now; an earlier error takes precedence
                     complete = False
                     raise self._refused(error) from None
             finally:
@@ -117,7 +117,7 @@ class Output:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, where they are missing. A file that stands in its place raises `NotADirectoryError`."""
+    """Make a folder and those above it, where they are missing. A file in its place raises `NotADirectoryError`."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
@@ -125,7 +125,7 @@ def make_folder(folder: Path) -> None:
 
 
 def write_lines(path: str, lines: Iterable[bytes]) -> int:
-    """Write the lines and give back how many there were."""
+    """Write the lines and return how many there were."""
     with Output(path) as output:
         for line in lines:
             output.line(line)

@@ -1,13 +1,13 @@
 """Scenarios: ground truth for whole conversations (`id, description, scenarioType, instructions, task_completion_condition,
-expected_function_calls`, and perhaps `group`, `tools` and `data`). Each is a case without messages. A scenario without instructions or
-expected calls, with a field of the wrong type, or with `data` that no simulated user could go by raises `BadInput` that names the field.
+expected_function_calls`, and optionally `group`, `tools` and `data`). Each is a case without messages. A scenario without instructions or
+expected calls, with a field of the wrong type, or with `data` that no simulated user could use raises `BadInput` that names the field.
 
-`data` is what a user goes by who is no model, all of it optional:
+`data` is for a user that is not a model (rule-based or scripted), all of it optional:
 
     {"style": "terse", "turns": 3, "script": ["…", …], "closing": "…",
      "tasks": [{"goal": "…", "opening": "…", "slots": {"priority": "High"}, "says": {"priority": "quite urgent"},
                 "changes": {"priority": "Critical"}, "words": ["ticket"]}, …],
-     "plan": {…}}      # what the user of a world goes by, in that world's own form (`callmark synth`)
+     "plan": {…}}      # for the user of a world, in that world's own form (`callmark synth`)
 """
 
 from collections.abc import Collection, Mapping
@@ -16,7 +16,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import Raw, Struct
 
-from callmark.calls.expected import read_expected_call_text, escape_globs
+from callmark.calls.expected import escape_globs, read_expected_call_text
 from callmark.calls.messages import expected_texts, explain_validation_error
 from callmark.calls.strict import NotStrict, dump, parse
 from callmark.calls.toolsets import tools_text
@@ -31,7 +31,7 @@ STYLES = ("plain", "terse", "chatty", "impatient")
 class _Row(Struct):
     id: str | int | None = None
     description: str | None = None
-    scenarioType: str | None = None  # noqa: N815 - the file's own name
+    scenarioType: str | None = None  # noqa: N815 - the name in the file
     task_completion_condition: str | None = None
     instructions: str | None = None
     expected_function_calls: list[Raw] | None = None
@@ -41,21 +41,21 @@ class _Row(Struct):
 
 
 class TaskData(Struct):
-    """One thing that the user wants done, as a scenario gives it."""
+    """One task that the user wants done."""
 
     goal: str = ""
     opening: str = ""
     slots: dict[str, Any] = {}
-    says: dict[str, Any] = {}  # that each is text is told below, by its name
+    says: dict[str, Any] = {}  # that each is text is checked below, to name it
     changes: dict[str, Any] = {}
     words: list[str] = []
 
 
 class UserData(Struct):
-    """What a user who is no model goes by. `tasks` is None where a scenario has none of its own."""
+    """The data of a user that is not a model. `tasks` is None where a scenario has none of its own."""
 
     style: str = "plain"
-    turns: Any = 1  # a number is told from a whole number below
+    turns: Any = 1  # that it is a whole number is checked below
     script: list[str] = []
     closing: str = ""
     tasks: list[TaskData] | None = None
@@ -66,7 +66,7 @@ _decode = msgspec.json.Decoder(_Row).decode
 
 
 def read(row: bytes, place: Place, context: ReadContext) -> Case:
-    """The case that a scenario stands for."""
+    """Return the case of a scenario."""
     check_utf8(row)
     wire = _decode(row)
     if not wire.instructions or not wire.instructions.strip():
@@ -87,15 +87,15 @@ def read(row: bytes, place: Place, context: ReadContext) -> Case:
         description=wire.description or "",
         scenario_type=wire.scenarioType or "",
         group=wire.group,
-        data=_data(bytes(wire.data)),
+        data=_parse_data(bytes(wire.data)),
     )
 
 
 def write(conversation: Conversation) -> bytes:
-    """One line in the same shape. A conversation that is no scenario raises `BadInput`."""
+    """Return one line in the same shape. A conversation that is not a scenario raises `BadInput`."""
     if not isinstance(conversation, Case) or not conversation.is_scenario:
         raise BadInput(f"{conversation.id} is not a scenario: it has no instructions for a user")
-    calls = [Raw(bytes(text)) for text in expected_texts(conversation, _call)]
+    calls = [Raw(bytes(text)) for text in expected_texts(conversation, _write_call)]
     fields: dict[str, Any] = {
         "id": conversation.id,
         "description": conversation.description,
@@ -114,34 +114,34 @@ def write(conversation: Conversation) -> bytes:
 
 
 def read_data(given: Any) -> UserData:
-    """What `data` says, once it is known that a user can go by it; else `BadInput` that names the field."""
+    """Return `data` as a struct. A field that a user could not use raises `BadInput` that names it."""
     try:
-        read = msgspec.convert(given, UserData)
+        data = msgspec.convert(given, UserData)
     except msgspec.ValidationError as error:
         raise BadInput(explain_validation_error(str(error), "data")) from None
     _refuse_unknown(given, UserData.__struct_fields__, "data: there is no field")
-    if read.style not in STYLES:
-        raise BadInput(f"data.style is {read.style!r}, one of {', '.join(STYLES)} was expected{did_you_mean(read.style[:99], STYLES)}")
-    if read.turns.__class__ is not int or read.turns < 1:
-        raise BadInput(f"data.turns is {dump(read.turns)}, a whole number from 1 on was expected")
-    if read.tasks is not None and not read.tasks:
+    if data.style not in STYLES:
+        raise BadInput(f"data.style is {data.style!r}, one of {', '.join(STYLES)} was expected{did_you_mean(data.style[:99], STYLES)}")
+    if data.turns.__class__ is not int or data.turns < 1:
+        raise BadInput(f"data.turns is {dump(data.turns)}, a whole number from 1 on was expected")
+    if data.tasks is not None and not data.tasks:
         raise BadInput("data.tasks is an empty list, at least one task was expected", "Without any, they are the expected calls.")
-    for index, task in enumerate(read.tasks or ()):
+    for index, task in enumerate(data.tasks or ()):
         where = f"data.tasks[{index}]"
         _refuse_unknown(given["tasks"][index], TaskData.__struct_fields__, f"{where}: there is no field")
         _refuse_unknown(task.says, task.slots, f"{where}.says: there is no slot")
         _refuse_unknown(task.changes, task.slots, f"{where}.changes: there is no slot")
-        for key, said in task.says.items():
-            if not isinstance(said, str):
-                raise BadInput(f"{where}.says.{key} is {dump(said)[:40]}, text was expected")
-    for index, task in enumerate(read.tasks or ()):
+        for key, phrase in task.says.items():
+            if not isinstance(phrase, str):
+                raise BadInput(f"{where}.says.{key} is {dump(phrase)[:40]}, text was expected")
+    for index, task in enumerate(data.tasks or ()):
         if not (task.goal or task.opening or task.slots):
             raise BadInput(f"data.tasks[{index}] has no goal, no opening and no slots: nothing says what is wanted")
-    return read
+    return data
 
 
-def _data(text: bytes) -> dict[str, Any]:
-    """What `data` holds; nothing and null are no data."""
+def _parse_data(text: bytes) -> dict[str, Any]:
+    """Return the value of `data`; empty where it is missing or null."""
     if not text or text == b"null":
         return {}
     try:
@@ -158,7 +158,7 @@ def _refuse_unknown(given: Collection[str], known: Collection[str], sentence: st
             raise BadInput(f"{sentence} called {key!r}{did_you_mean(key, known)}", f"There are {', '.join(known) or 'none'}.")
 
 
-def _call(call: Call) -> bytes:
+def _write_call(call: Call) -> bytes:
     arguments = {key: escape_globs(value) for key, value in call.arguments.items()}
     return msgspec.json.encode({"functionName": call.name, "arguments": call.text if call.malformed else Raw(dump(arguments).encode())})
 

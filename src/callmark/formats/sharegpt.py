@@ -4,10 +4,10 @@
     tool    <tool_response>{"name", "content"}</tool_response>, any number, or the bare text (`observation`, `function`)
     system  may hold <tools>…</tools>, read where the row has no `tools` (a list, or a JSON string of one)
 
-What stands in <tool_call> and is no call is kept as a malformed one, an unclosed tag likewise. Other keys of a turn become the message's.
-Written so that nothing is lost: ids stand beside name and arguments, `<` inside the JSON is escaped, and a tag that the assistant only
-talks about gets a backslash. What else a message says (`is_error` of a result, the name of a user) stands beside `from` and `value`; so
-does `content`, a list of parts, where it is more than text.
+What is in <tool_call> and is not a call is a malformed call, an unclosed tag likewise. Other keys of a turn become keys of the message.
+Written so that nothing is lost: ids are written beside name and arguments, `<` inside the JSON is escaped, and a tag in the assistant's
+prose gets a backslash. Extra fields of a message (`is_error` of a result, the name of a user) are written beside `from` and `value`, as is
+`content`, a list of parts, where it is extra_of_turn than text.
 """
 
 import re
@@ -22,7 +22,7 @@ from callmark.calls.shapes import CALL_LEVELS, read_call
 from callmark.calls.strict import DEEPEST, NotStrict, dump, parse, scrub
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
-from callmark.formats.extra_fields import Besides, besides
+from callmark.formats.extra_fields import ExtraFields, extra_fields
 from callmark.formats.format import Format, ReadContext, check_utf8, row_id
 from callmark.types import Call, Case, Conversation, Message, Place, SourceRow, Tool
 
@@ -59,7 +59,7 @@ class _Turn(Struct):
 
 
 class _PlainTurn(_Turn, forbid_unknown_fields=True):
-    """A turn that says nothing else, as nearly all of them are."""
+    """A turn without extra fields, as nearly all are."""
 
 
 class _Row(Struct):
@@ -78,46 +78,48 @@ _encode = msgspec.json.Encoder().encode
 
 
 def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
-    """The conversation of a row, its messages turned into OpenAI's form."""
+    """Return the conversation of a row, its messages turned into OpenAI's form."""
     check_utf8(row)
     wire = _decode(row)
-    turns, besides_turns = _turns(wire.conversations)
+    turns, extra = _decode_all_turns(wire.conversations)
     if turns and all(turn.role is not None and turn.speaker is None for turn in turns):
-        return _openai_turns(wire, place, row, context)
+        return _read_openai_turns(wire, place, row, context)
     fields: list[dict[str, Any]] = [{"role": "system", "content": wire.system}] if wire.system else []
-    for index, (turn, more) in enumerate(zip(turns, besides_turns, strict=True)):
+    for index, (turn, extra_of_turn) in enumerate(zip(turns, extra, strict=True)):
         speaker = turn.speaker or turn.role
         if speaker is None:
             raise BadInput(f"conversations[{index}] does not say who speaks: it has no 'from'")
         value = turn.value if turn.value is not None else turn.content
-        messages = _messages(speaker, value if isinstance(value, str) else "" if value is None else dump(value))
-        if more.keys() & _CALL_KEYS and any("tool_calls" in message for message in messages):
-            raise BadInput(f"conversations[{index}] has calls in its text and in {min(more.keys() & _CALL_KEYS)}: which of them count?")
-        messages[0] |= more
+        messages = _read_turn(speaker, value if isinstance(value, str) else "" if value is None else dump(value))
+        if extra_of_turn.keys() & _CALL_KEYS and any("tool_calls" in message for message in messages):
+            raise BadInput(
+                f"conversations[{index}] has calls in its text and in {min(extra_of_turn.keys() & _CALL_KEYS)}: which of them count?"
+            )
+        messages[0] |= extra_of_turn
         if turn.value is not None and isinstance(turn.content, list):
             messages[0]["content"] = turn.content
         fields += messages
     texts = [_encode(message) for message in fields]
-    read = read_messages(b"[" + b",".join(texts) + b"]")
+    messages_read = read_messages(b"[" + b",".join(texts) + b"]")
     raw_tools, tools = context.read_tools(bytes(wire.tools))
     if not tools:
-        raw_tools, tools = _tools_in(read, context)
-    return Conversation(row_id(wire.id, place), read, tools, place, SourceRow(read, tools, row, b"", texts, raw_tools))
+        raw_tools, tools = _read_system_tools(messages_read, context)
+    return Conversation(row_id(wire.id, place), messages_read, tools, place, SourceRow(messages_read, tools, row, b"", texts, raw_tools))
 
 
-def _turns(text: Raw) -> tuple[Sequence[_Turn], Sequence[Besides]]:
-    """The turns, and what else stands in each."""
+def _decode_all_turns(text: Raw) -> tuple[Sequence[_Turn], Sequence[ExtraFields]]:
+    """Return the turns, and the extra fields of each."""
     try:
         plain = _decode_plain(text)
         return plain, [{}] * len(plain)
     except msgspec.ValidationError:
         pass
-    others = [{key: value for key, value in turn.items() if key not in _OWN_KEYS} for turn in _decode_fields(text)]
-    return _decode_turns(text), others
+    extra_fields = [{key: value for key, value in turn.items() if key not in _OWN_KEYS} for turn in _decode_fields(text)]
+    return _decode_turns(text), extra_fields
 
 
-def _openai_turns(wire: _Row, place: Place, row: bytes, context: ReadContext) -> Conversation:
-    """Turns that are messages in OpenAI's form under another name."""
+def _read_openai_turns(wire: _Row, place: Place, row: bytes, context: ReadContext) -> Conversation:
+    """Return the conversation of turns that are messages in OpenAI's form."""
     messages = read_messages(wire.conversations)
     raw_tools, tools = context.read_tools(bytes(wire.tools))
     body = b'{"messages":' + bytes(wire.conversations) + b"}"
@@ -125,7 +127,7 @@ def _openai_turns(wire: _Row, place: Place, row: bytes, context: ReadContext) ->
 
 
 def write(conversation: Conversation) -> bytes:
-    """One line in this dialect; no call, id or result is lost. A case, whose expected calls it could not hold, raises `BadInput`."""
+    """Return one line in this format; no call, id or result is lost. A case, whose expected calls it could not hold, raises `BadInput`."""
     if isinstance(conversation, Case):
         raise BadInput(f"{conversation.id} is a case: ShareGPT has no place for what is expected")
     for index, message in enumerate(conversation.messages):
@@ -134,48 +136,48 @@ def write(conversation: Conversation) -> bytes:
         if message.role not in _SPEAKERS and _ROLES.get(message.role.lower(), message.role or None) != message.role:
             raise BadInput(f"{conversation.id}: messages[{index}].role is {message.role!r}, which in ShareGPT is something else")
     turns: list[dict[str, Any]] = []
-    for index, (message, more) in enumerate(zip(conversation.messages, besides(conversation), strict=True)):
-        beside = _beside(message, more)
-        if taken := beside.keys() & {"from", "value"}:
+    for index, (message, extra_of_turn) in enumerate(zip(conversation.messages, extra_fields(conversation), strict=True)):
+        extra = _turn_extra(message, extra_of_turn)
+        if taken := extra.keys() & {"from", "value"}:
             raise BadInput(
                 f"{conversation.id}: messages[{index}] has a key {min(taken)!r} of its own, which ShareGPT has for something else"
             )
-        turns.append({"from": _SPEAKERS.get(message.role, message.role), "value": _value(message), **beside})
+        turns.append({"from": _SPEAKERS.get(message.role, message.role), "value": _message_value(message), **extra})
     fields: dict[str, Any] = {"id": conversation.id, "conversations": turns}
     if conversation.tools:
         fields["tools"] = Raw(tools_text(conversation))
     return _encode(fields)
 
 
-def _messages(speaker: str, value: str) -> list[dict[str, Any]]:
+def _read_turn(speaker: str, value: str) -> list[dict[str, Any]]:
     role = _ROLES.get(speaker.lower(), speaker)
     if speaker.lower() == "function_call":
-        return [{"role": role, "content": None, "tool_calls": _calls(value)}]
+        return [{"role": role, "content": None, "tool_calls": _read_calls(value)}]
     if role == "assistant" and "<tool_call>" in value:
-        calls = [call for inside in _CALL.findall(value) for call in _calls(inside)]
-        text = _TAG.sub(_without_backslash, _CALL.sub("", value).strip())
+        calls = [call for inside in _CALL.findall(value) for call in _read_calls(inside)]
+        text = _TAG.sub(_unescape_tag, _CALL.sub("", value).strip())
         return [{"role": role, "content": text or None, "tool_calls": calls}]
     if role == "assistant":
-        return [{"role": role, "content": _TAG.sub(_without_backslash, value)}]
+        return [{"role": role, "content": _TAG.sub(_unescape_tag, value)}]
     if role in RESULT_ROLES:
         inside = _RESPONSE.findall(value)
-        if not inside or _RESPONSE.sub("", value).strip():  # what stands outside the tags is kept: then all of it is the result
+        if not inside or _RESPONSE.sub("", value).strip():  # text outside the tags is part of the result: then all of it is
             return [{"role": "tool", "content": value}]
-        return [_result(text) for text in inside]
+        return [_read_result(text) for text in inside]
     return [{"role": role, "content": value}]
 
 
-def _calls(text: str) -> list[Raw]:
-    """What stands between the tags, in OpenAI's form; a text that holds no call becomes one that is malformed."""
-    value = _literal(text, deepest=DEEPEST + CALL_LEVELS)
+def _read_calls(text: str) -> list[Raw]:
+    """Return the calls between the tags, in OpenAI's form; a text without a call becomes a malformed one."""
+    value = _parse_literal(text, deepest=DEEPEST + CALL_LEVELS)
     if value is None:
         name = _NAME.search(text)
         return [Raw(call_text(read_call({"name": name[1] if name else "", "arguments": text.strip()})))]
     return [Raw(call_text(read_call(item))) for item in (value if isinstance(value, list) and value else [value])]
 
 
-def _literal(text: str, *, deepest: int = DEEPEST) -> Any:
-    """JSON, or the Python literal that some of these files have instead; None when it is neither."""
+def _parse_literal(text: str, *, deepest: int = DEEPEST) -> Any:
+    """Return the value of JSON, or of the Python literal that some files have instead; None when it is neither."""
     try:
         return parse(text, deepest=deepest)
     except NotStrict:
@@ -186,13 +188,13 @@ def _literal(text: str, *, deepest: int = DEEPEST) -> Any:
 
     try:
         value = ast.literal_eval(text.strip())
-        return value if parse(dump(value)) == value else None  # infinity, bytes and sets are nothing that JSON has
+        return value if parse(dump(value)) == value else None  # JSON has no infinity, bytes or sets
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return None
 
 
-def _result(inside: str) -> dict[str, Any]:
-    value = _literal(inside)
+def _read_result(inside: str) -> dict[str, Any]:
+    value = _parse_literal(inside)
     if not isinstance(value, dict) or "content" not in value:
         return {"role": "tool", "content": inside.strip()}
     content = value["content"]
@@ -201,16 +203,16 @@ def _result(inside: str) -> dict[str, Any]:
     return message
 
 
-def _tools_in(messages: tuple[Message, ...], context: ReadContext) -> tuple[bytes, tuple[Tool, ...]]:
-    """The tools between the first <tools> tags of a system text that hold any; a prompt may only talk about the tags."""
+def _read_system_tools(messages: tuple[Message, ...], context: ReadContext) -> tuple[bytes, tuple[Tool, ...]]:
+    """Return the tools between the first <tools> tags of a system text that hold any; a prompt may only mention the tags."""
     for message in messages:
         if message.role == "system":
             start = message.text.find("<tools>")
             while start >= 0 and (end := message.text.find("</tools>", start)) >= 0:
                 inside = message.text[start + len("<tools>") : end]
-                value = _literal(inside)
-                if value is None:  # one a line
-                    value = [_literal(line) for line in inside.splitlines() if line.strip()]
+                value = _parse_literal(inside)
+                if value is None:  # one per line
+                    value = [_parse_literal(line) for line in inside.splitlines() if line.strip()]
                 try:
                     raw_tools, tools = context.read_tools(_encode(value if isinstance(value, list) else [value]))
                     if value:
@@ -221,20 +223,20 @@ def _tools_in(messages: tuple[Message, ...], context: ReadContext) -> tuple[byte
     return context.default_tools
 
 
-def _value(message: Message) -> str:
+def _message_value(message: Message) -> str:
     if message.role in RESULT_ROLES:
         fields = {"tool_call_id": message.tool_call_id, "name": message.name, "content": scrub(message.text)}
-        return f"<tool_response>\n{_tagged({key: value for key, value in fields.items() if value is not None})}\n</tool_response>"
+        return f"<tool_response>\n{_tag_json({key: value for key, value in fields.items() if value is not None})}\n</tool_response>"
     if message.role != "assistant":
         return scrub(message.text)
-    blocks = [f"<tool_call>\n{_tagged(_call_fields(call))}\n</tool_call>" for call in message.calls]
+    blocks = [f"<tool_call>\n{_tag_json(_call_fields(call))}\n</tool_call>" for call in message.calls]
     text = _TAG.sub(r"<\\\1\2", scrub(message.text))
     return "\n".join([text, *blocks] if text else blocks)
 
 
-def _beside(message: Message, more: Besides) -> dict[str, Any]:
-    """What stands beside the value: what it cannot say, and a text that would lose the blanks around it."""
-    fields: dict[str, Any] = dict(more)
+def _turn_extra(message: Message, extra_of_turn: ExtraFields) -> dict[str, Any]:
+    """Return the fields beside the value: what it cannot hold, and a text that would lose the white space around it."""
+    fields: dict[str, Any] = dict(extra_of_turn)
     if message.role not in RESULT_ROLES:
         given = {"name": message.name, "tool_call_id": message.tool_call_id}
         fields |= {key: value for key, value in given.items() if value is not None}
@@ -248,11 +250,11 @@ def _call_fields(call: Call) -> dict[str, Any]:
     return fields if call.id is None else {"id": call.id, **fields}
 
 
-def _tagged(fields: dict[str, Any]) -> str:
+def _tag_json(fields: dict[str, Any]) -> str:
     return dump(fields).replace("<", "\\u003c")
 
 
-def _without_backslash(tag: re.Match[str]) -> str:
+def _unescape_tag(tag: re.Match[str]) -> str:
     return f"<{tag[1][1:]}{tag[2]}"
 
 

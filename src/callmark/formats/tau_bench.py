@@ -1,10 +1,10 @@
-"""Simulations that tau-bench recorded: a row for each trial of a task, which carries both the scenario and what came of it.
+"""Simulations recorded by tau-bench: one row for each trial of a task, which holds both the scenario and the prediction.
 
     {"task_id", "trial", "reward", "info": {"task": {"instruction", "actions": [{"name", "kwargs"}]}}, "traj": [OpenAI messages]}
 
 The rows of one task are one case (`read_case`: its id, the user's instructions, the actions as expected calls) and several predictions
 (`read_prediction`: every call of the conversation, its transcript, the recorded reward). A row of a trial that failed has no task, only
-`info.error`: it is a prediction that is an error, and no case.
+`info.error`: it is an error and gives no case.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from callmark.errors import BadInput
 from callmark.formats.format import Format, ReadContext, check_utf8
 from callmark.types import Call, Case, Conversation, Message, Place, Prediction, SourceRow
 
-STOP = "###STOP###"  # what its simulated user says to end the conversation
+STOP = "###STOP###"  # with which its simulated user ends the conversation
 _TRANSFER = "transfer_to_human"
 
 
@@ -51,8 +51,8 @@ def detect(fields: Mapping[str, Raw]) -> float:
 
 
 def read_case(row: bytes, place: Place, context: ReadContext) -> Conversation:
-    """The scenario of a row. One without a task, or whose task has no instruction or actions, raises `BadInput`."""
-    wire = _read(row)
+    """Return the scenario of a row. One without a task, or whose task has no instruction or actions, raises `BadInput`."""
+    wire = _decode_row(row)
     task = wire.info.task
     if task is None:
         failed = f": the trial failed ({scrub(wire.info.error)[:80]})" if wire.info.error else ""
@@ -62,7 +62,7 @@ def read_case(row: bytes, place: Place, context: ReadContext) -> Conversation:
     if task.actions is None:
         raise BadInput("the task has no actions")
     raw_tools, tools = context.default_tools
-    expected = tuple(map(_expected, task.actions))
+    expected = tuple(map(_read_action, task.actions))
     return Case(
         str(wire.task_id),
         (),
@@ -75,8 +75,8 @@ def read_case(row: bytes, place: Place, context: ReadContext) -> Conversation:
 
 
 def read_prediction(row: bytes) -> Prediction:
-    """What came of the trial: its calls in order, the last words of the assistant, the transcript, why it ended, the reward."""
-    wire = _read(row)
+    """Return the prediction of a trial: its calls in order, the assistant's last text, the transcript, why it ended, the reward."""
+    wire = _decode_row(row)
     try:
         transcript = read_messages(wire.traj)
     except BadInput as error:
@@ -94,7 +94,7 @@ def read_prediction(row: bytes) -> Prediction:
     )
 
 
-def _read(row: bytes) -> _Row:
+def _decode_row(row: bytes) -> _Row:
     check_utf8(row)
     try:
         wire = _decode(row)
@@ -108,15 +108,15 @@ def _read(row: bytes) -> _Row:
 
 
 def _ending(transcript: tuple[Message, ...]) -> str:
-    """Why it ended, as far as the last message tells."""
+    """Return why the conversation ended, as far as the last message tells."""
     last = transcript[-1] if transcript else Message("")
     if last.role == "user" and STOP in last.text:
         return "goodbye"
     return "transfer" if last.role == "tool" and (last.name or "").startswith(_TRANSFER) else ""
 
 
-def _expected(text: Raw) -> Call:
-    """An action as an expected call. A recorded value that looks like a matcher is not one: it is wrapped in `$literal`."""
+def _read_action(text: Raw) -> Call:
+    """Return an action as an expected call. A recorded value that looks like a matcher is wrapped in `$literal`."""
     call = read_call_text(bytes(text))
     return structs.replace(call, arguments={key: wrap_literal(value) for key, value in call.arguments.items()})
 

@@ -109,7 +109,7 @@ class Attempt:
     def sources(self) -> SourceIndex:
         """The index of values in the conversation, built when it is first used."""
         if self._sources is None:
-            self._sources = self._earlier_sources.extended(self.messages) if self._earlier_sources else SourceIndex(self.messages)
+            self._sources = self._earlier_sources.extend(self.messages) if self._earlier_sources else SourceIndex(self.messages)
         return self._sources
 
     @property

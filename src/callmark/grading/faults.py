@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from callmark.calls.matchers import is_matcher, recorded_value
 from callmark.calls.pairing import MAX_COMPARED_PAIRS, Pair, compare_similar
-from callmark.calls.provenance import DERIVED_TOOLS, values_needing_source, fast_grounded
+from callmark.calls.provenance import DERIVED_TOOLS, fast_grounded, values_needing_source
 from callmark.calls.schema import properties, required, types_fit
 from callmark.calls.strict import dump
 from callmark.calls.values import exact
@@ -132,8 +132,10 @@ class _FaultFinder:
         expected, actual = attempt.expected[pair.expected], attempt.actual[pair.actual]
         schema = attempt.parameters(actual.name)
         known = properties(schema)
-        single = len(attempt.expected) == 1 and len(attempt.actual) == 1  # then the evaluators have compared them already
-        similar = attempt.pair("similar").pairs[0].arguments if single else compare_similar(pair.arguments, expected.arguments, actual.arguments)
+        if len(attempt.expected) == 1 and len(attempt.actual) == 1:  # then the evaluators have compared them already
+            similar = attempt.pair("similar").pairs[0].arguments
+        else:
+            similar = compare_similar(pair.arguments, expected.arguments, actual.arguments)
         for key in pair.arguments.missing:
             yield self._argument_fault("missing_argument", pair, key, execution=key in required(schema))
         for key in pair.arguments.extra:

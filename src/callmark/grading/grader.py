@@ -4,9 +4,9 @@ from collections import Counter
 
 from msgspec.structs import replace
 
+from callmark.calls.match_rules import apply_match_rules, read_match_rules
 from callmark.calls.pairing import fast_equal
 from callmark.calls.provenance import DERIVED_TOOLS, SourceIndex, fast_grounded
-from callmark.calls.match_rules import apply_match_rules, read_match_rules
 from callmark.calls.schema import Schemas, fast_fits
 from callmark.grading.attempt import Attempt, Execution
 from callmark.grading.evaluate import CombinedResult, definitions, evaluate_all

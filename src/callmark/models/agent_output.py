@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from callmark.calls.shapes import named_call, read_call
-from callmark.calls.strict import DEEPEST, is_deeper_than, dump, is_strict
+from callmark.calls.strict import DEEPEST, dump, is_deeper_than, is_strict
 from callmark.calls.text import parse_calls
 from callmark.errors import BadInput
 from callmark.formats.predictions import read_prediction

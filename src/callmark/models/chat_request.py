@@ -175,7 +175,7 @@ def _standard_texts(case: Case) -> Sequence[Text]:
 
 
 def _rewritten_texts(messages: Sequence[Message], texts: Sequence[Text]) -> Sequence[Text]:
-    results = match_results(messages).of
+    results = match_results(messages).by_call
     call_of_result = {result: call for call, result in results.items()}
     rewritten = list(texts)
     for index, message in enumerate(messages):

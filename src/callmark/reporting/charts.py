@@ -1,8 +1,8 @@
-"""The statistics of a dataset as charts, in files: for a page or a paper (SVG, PNG) and for who wants to go on from there (Vega-Lite).
+"""Draw the statistics of datasets as charts in files: SVG and PNG to show, Vega-Lite to edit.
 
-Of one file the charts show counts, of several they stand side by side as shares, so that files of different sizes can be compared. Names
-that a file brings are data of a chart, never part of its description. A chart for which there is nothing to show (no call follows another)
-is left out. Needs the extra `[charts]`; without it `BadInput` says what to install.
+Charts of one file show counts; of several, shares side by side, so that files of different sizes compare. Names from a file are data of a
+chart, never part of its specification. A chart with nothing to show (no call follows another) is left out. Needs the extra `[charts]`;
+without it `BadInput` says what to install.
 """
 
 import os
@@ -20,14 +20,14 @@ from callmark.wording import pluralize
 if TYPE_CHECKING:
     import altair as alt
 
-Named = Sequence[tuple[str, Stats]]
+NamedStats = Sequence[tuple[str, Stats]]
 Rows = list[dict[str, Any]]
 
 FORMATS: dict[str, Literal["svg", "png", "json"]] = {"svg": "svg", "png": "png", "vl.json": "json"}
-_MOST = 30  # tools of a chart, or sets of tools
-_NAME = 40  # characters of a name
-_LABEL = 400  # of what is ranked; how much of it there is room for is the chart's to know, and no two are drawn as one
-_COLOURS = ["#2f5fd0", "#e08a1e", "#2a9d6f", "#b04a8f", "#7a7f87", "#c0392b"]
+_MAX_BARS = 30
+_MAX_NAME = 40
+_MAX_LABEL = 400  # longer than the chart shows: it cuts labels itself, and different labels must stay different
+_COLORS = ["#2f5fd0", "#e08a1e", "#2a9d6f", "#b04a8f", "#7a7f87", "#c0392b"]
 _WIDTH, _HEIGHT = 460, 240
 _CONFIG: dict[str, Any] = {
     "font": "Inter, Helvetica Neue, Arial, sans-serif",
@@ -39,47 +39,47 @@ _CONFIG: dict[str, Any] = {
     "view": {"stroke": None},
     "legend": {"title": None, "orient": "top", "labelFontSize": 12, "labelLimit": 320},
     "header": {"title": None, "labelFontSize": 12, "labelFontWeight": 600, "labelAnchor": "start"},
-    "range": {"category": _COLOURS, "heatmap": ["#eef3fc", "#2f5fd0"]},
+    "range": {"category": _COLORS, "heatmap": ["#eef3fc", "#2f5fd0"]},
 }  # fmt: skip
 
 
 def refuse_without_altair() -> None:
-    """Say what to install, before anything is read that takes long."""
+    """Raise `BadInput` with what to install, where Altair or vl-convert is missing."""
     if not all(map(find_spec, ("altair", "vl_convert"))):
         raise BadInput("charts need Altair and vl-convert", "pip install 'callmark[charts]' brings both.")
 
 
-def charts(files: Named) -> "dict[str, alt.TopLevelMixin]":
-    """The charts by name, of one dataset or of several side by side."""
+def charts(files: NamedStats) -> "dict[str, alt.TopLevelMixin]":
+    """Return the charts by name, of one dataset or of several side by side."""
     refuse_without_altair()
     import altair as alt
 
-    drawn = _Drawing(alt, [(one_line(name, _NAME), stats) for name, stats in files])
-    made: dict[str, Callable[[], Any]] = {
-        "turns": lambda: drawn.lengths("Turns in a conversation", "turns", lambda stats: stats.turns_counts),
-        "calls": lambda: drawn.lengths("Calls in a conversation", "calls", lambda stats: stats.calls_counts),
-        "turns-calls": drawn.turns_and_calls,
-        "tools": lambda: drawn.ranking("Calls of each tool", "calls", lambda stats: stats.tools),
-        "transitions": drawn.transitions,
-        "roles": lambda: drawn.ranking("Who speaks", "messages", lambda stats: stats.roles),
-        "combinations": lambda: drawn.ranking("Tools used together", "conversations", _sets, label_limit=640),
-        "lengths": drawn.text_lengths,
+    builder = _ChartBuilder(alt, [(one_line(name, _MAX_NAME), stats) for name, stats in files])
+    builders: dict[str, Callable[[], Any]] = {
+        "turns": lambda: builder.lengths("Turns in a conversation", "turns", lambda stats: stats.turns_counts),
+        "calls": lambda: builder.lengths("Calls in a conversation", "calls", lambda stats: stats.calls_counts),
+        "turns-calls": builder.turns_and_calls,
+        "tools": lambda: builder.ranking("Calls of each tool", "calls", lambda stats: stats.tools),
+        "transitions": builder.transitions,
+        "roles": lambda: builder.ranking("Who speaks", "messages", lambda stats: stats.roles),
+        "combinations": lambda: builder.ranking("Tools used together", "conversations", _tool_set_counts, label_limit=640),
+        "lengths": builder.text_lengths,
     }
-    found = {name: make() for name, make in made.items()}
+    found = {name: build() for name, build in builders.items()}
     return {name: chart.configure(**_CONFIG) for name, chart in found.items() if chart is not None}
 
 
-def write_charts(files: Named, folder: str) -> list[Path]:
-    """Draw them into a folder, each in every format; gives the files, in order. A folder that cannot be written raises `BadInput`."""
+def write_charts(files: NamedStats, folder: str) -> list[Path]:
+    """Write each chart in every format into a folder, and return the files in order. A folder that cannot be written raises `BadInput`."""
     if not folder:
         raise BadInput("the name of the folder for charts is empty")
-    drawn = charts(files)
+    all_charts = charts(files)
     written: list[Path] = []
     try:
         make_folder(Path(folder))
-        for name, chart in drawn.items():
-            for ending, kind in FORMATS.items():
-                path = Path(folder, f"{name}.{ending}")
+        for name, chart in all_charts.items():
+            for extension, kind in FORMATS.items():
+                path = Path(folder, f"{name}.{extension}")
                 partial = path.with_name(f"{path.name}.partial-{os.getpid()}")
                 try:
                     chart.save(str(partial), format=kind, scale_factor=2 if kind == "png" else 1)
@@ -93,38 +93,38 @@ def write_charts(files: Named, folder: str) -> list[Path]:
 
 
 def chart_names(paths: Sequence[str]) -> list[str]:
-    """What the files are called in a chart: their names without the folder, or with it where two are alike."""
+    """Return the names of files in charts: without folder and extension, or the whole paths where two would be equal."""
     short = [os.path.basename(path).partition(".")[0] or path for path in paths]
     return short if len(set(short)) == len(short) else list(paths)
 
 
-class _Drawing:
-    """The charts of these files. `alt` is Altair, which is imported when it is needed."""
+class _ChartBuilder:
+    """Builds the charts of these files. `alt` is Altair, which is imported when it is needed."""
 
-    def __init__(self, alt: Any, files: Named) -> None:
+    def __init__(self, alt: Any, files: NamedStats) -> None:
         self._alt = alt
         self._files = files
         self._several = len(files) > 1
 
     def lengths(self, title: str, unit: str, counts: Callable[[Stats], Mapping[int, int]]) -> Any:
-        """ProgressBars over a length, one for each that there is, or for ranges of it where there are many."""
+        """Return bars over a length, one for each value, or for ranges where there are many values."""
         highest = max(max(counts(stats)) for _, stats in self._files)
         lowest = min(min(counts(stats)) for _, stats in self._files)
         if not highest:
             return None
-        step = max(1, -(-(highest - lowest + 1) // _MOST))
+        step = max(1, -(-(highest - lowest + 1) // _MAX_BARS))
         rows: Rows = []
         for name, stats in self._files:
             found = counts(stats)
             for at in range(lowest, highest + 1, step):
-                many = sum(found.get(length, 0) for length in range(at, min(at + step, highest + 1)))
-                rows.append(self._row(name, many, stats.conversations, at=at, label=str(at) if step == 1 else f"{at}–{at + step - 1}"))
+                total = sum(found.get(length, 0) for length in range(at, min(at + step, highest + 1)))
+                rows.append(self._row(name, total, stats.conversations, at=at, label=str(at) if step == 1 else f"{at}–{at + step - 1}"))
         alt = self._alt
-        x = alt.X("label:N", sort=_labels(rows), title=unit, axis=alt.Axis(labelAngle=0 if step == 1 else -45, labelOverlap=True))
-        return self._bars(title, rows, x, self._amount(alt.Y, "conversations"), "xOffset")
+        x = alt.X("label:N", sort=_ordered_labels(rows), title=unit, axis=alt.Axis(labelAngle=0 if step == 1 else -45, labelOverlap=True))
+        return self._bars(title, rows, x, self._count_channel(alt.Y, "conversations"), "xOffset")
 
     def ranking(self, title: str, unit: str, counts: Callable[[Stats], Mapping[str, int]], *, label_limit: int = 320) -> Any:
-        """Horizontal bars, the longest first."""
+        """Return horizontal bars, the longest first."""
         total: dict[str, float] = {}
         for _, stats in self._files:
             of_file = sum(counts(stats).values()) or 1
@@ -132,18 +132,18 @@ class _Drawing:
                 total[name] = total.get(name, 0) + count / of_file
         ranked = sorted(total, key=lambda name: (-total[name], name))
         rows = [
-            self._row(file, counts(stats).get(name, 0), sum(counts(stats).values()), at=at, label=one_line(name, _LABEL))
-            for at, name in enumerate(ranked[:_MOST])
+            self._row(file, counts(stats).get(name, 0), sum(counts(stats).values()), at=at, label=one_line(name, _MAX_LABEL))
+            for at, name in enumerate(ranked[:_MAX_BARS])
             for file, stats in self._files
         ]
         if not rows:
             return None
         alt = self._alt
-        y = alt.Y("label:N", sort=_labels(rows), title=None, axis=alt.Axis(labelLimit=label_limit, labelFontSize=11))
-        return self._bars(_with_rest(title, len(ranked)), rows, y, self._amount(alt.X, unit), "yOffset")
+        y = alt.Y("label:N", sort=_ordered_labels(rows), title=None, axis=alt.Axis(labelLimit=label_limit, labelFontSize=11))
+        return self._bars(_cut_title(title, len(ranked)), rows, y, self._count_channel(alt.X, unit), "yOffset")
 
     def turns_and_calls(self) -> Any:
-        """A square for each pair of lengths, the darker the more conversations have them."""
+        """Return a circle for each pair of lengths, the larger the more conversations have it."""
         rows = [
             self._row(name, both.count, stats.conversations, turns=both.turns, calls=both.calls)
             for name, stats in self._files
@@ -153,9 +153,9 @@ class _Drawing:
             return None
         alt = self._alt
         chart = alt.Chart(alt.Data(values=rows), width=_WIDTH, height=_HEIGHT)
-        chart = chart.mark_circle(opacity=0.75, color=_COLOURS[0]).encode(
-            x=alt.X("turns:Q", axis=_whole(alt), scale=alt.Scale(zero=False)),
-            y=alt.Y("calls:Q", axis=_whole(alt)),
+        chart = chart.mark_circle(opacity=0.75, color=_COLORS[0]).encode(
+            x=alt.X("turns:Q", axis=_integer_axis(alt), scale=alt.Scale(zero=False)),
+            y=alt.Y("calls:Q", axis=_integer_axis(alt)),
             size=alt.Size(
                 self._field(),
                 scale=alt.Scale(range=[20, 420]),
@@ -165,26 +165,26 @@ class _Drawing:
         return self._faceted("Turns against calls", chart)
 
     def transitions(self) -> Any:
-        """Which call follows which: a row for what came before, a column for what came next."""
-        pairs = [(name, before, after, count, stats) for name, stats in self._files for before, after, count in _pairs(stats)]
+        """Return a heat map of which call follows which: rows are the first call, columns the next."""
+        pairs = [(name, before, after, count, stats) for name, stats in self._files for before, after, count in _call_pairs(stats)]
         if not pairs:
             return None
-        often: dict[str, int] = {}
+        frequency: dict[str, int] = {}
         for _, before, after, count, _ in pairs:
-            often[before] = often.get(before, 0) + count
-            often[after] = often.get(after, 0) + count
-        ranked = sorted(often, key=lambda name: (-often[name], name))
-        order = ranked[:_MOST]
+            frequency[before] = frequency.get(before, 0) + count
+            frequency[after] = frequency.get(after, 0) + count
+        ranked = sorted(frequency, key=lambda name: (-frequency[name], name))
+        order = ranked[:_MAX_BARS]
         rows = [
             self._row(
-                name, count, sum(many for *_, many in _pairs(stats)),
-                before=one_line(before, _NAME), after=one_line(after, _NAME),
+                name, count, sum(many for *_, many in _call_pairs(stats)),
+                before=one_line(before, _MAX_NAME), after=one_line(after, _MAX_NAME),
             )
             for name, before, after, count, stats in pairs
             if before in order and after in order
         ]  # fmt: skip
         alt = self._alt
-        shown = [one_line(name, _NAME) for name in order]
+        shown = [one_line(name, _MAX_NAME) for name in order]
         grid = alt.Chart(alt.Data(values=rows)).encode(
             x=alt.X("after:N", sort=shown, title="then", axis=alt.Axis(labelAngle=-45)),
             y=alt.Y("before:N", sort=shown, title="first"),
@@ -197,21 +197,23 @@ class _Drawing:
             color=alt.condition(dark, alt.value("white"), alt.value("#1d2127")),
         )
         grid = (squares + numbers).properties(width=alt.Step(34), height=alt.Step(22))
-        return self._faceted(_with_rest("Which call follows which", len(ranked)), grid)
+        return self._faceted(_cut_title("Which call follows which", len(ranked)), grid)
 
     def text_lengths(self) -> Any:
-        """How long messages are, by role; each bar is twice as long as the one before it."""
+        """Return bars over the length of messages, by role; the range of each is twice that of the one before."""
         rows: Rows = []
         for name, stats in self._files:
             for role, lengths in stats.text_lengths.items():
                 for characters, count in lengths.items():
-                    row = self._row(name, count, sum(lengths.values()), at=characters, label=f"{characters:,}", role=one_line(role, _NAME))
+                    row = self._row(
+                        name, count, sum(lengths.values()), at=characters, label=f"{characters:,}", role=one_line(role, _MAX_NAME)
+                    )
                     rows.append(row)
         if not rows:
             return None
         alt = self._alt
-        x = alt.X("label:N", sort=_labels(rows), title="characters, at least", axis=alt.Axis(labelAngle=-45))
-        bars = self._bars(None, rows, x, self._amount(alt.Y, "messages"), "xOffset", height=90)
+        x = alt.X("label:N", sort=_ordered_labels(rows), title="characters, at least", axis=alt.Axis(labelAngle=-45))
+        bars = self._bars(None, rows, x, self._count_channel(alt.Y, "messages"), "xOffset", height=90)
         roles = alt.Row("role:N", header=alt.Header(labelAngle=0, labelAlign="left"), sort=list(_roles(self._files)))
         return bars.facet(row=roles).properties(title="How long messages are")
 
@@ -224,7 +226,7 @@ class _Drawing:
             encoded["color"] = alt.Color("file:N", sort=names, legend=alt.Legend(symbolType="square"))
             encoded[offset] = (alt.XOffset if channel == "x" else alt.YOffset)("file:N", sort=names)
         size = {"width": _WIDTH, "height": height} if channel == "x" else {"width": _WIDTH, "height": alt.Step(11 if self._several else 20)}
-        chart = alt.Chart(alt.Data(values=rows), **size).mark_bar(color=_COLOURS[0]).encode(**encoded)
+        chart = alt.Chart(alt.Data(values=rows), **size).mark_bar(color=_COLORS[0]).encode(**encoded)
         return chart.properties(title=title) if title else chart
 
     def _faceted(self, title: Any, chart: Any) -> Any:
@@ -242,33 +244,33 @@ class _Drawing:
     def _unit(self, unit: str) -> str:
         return f"share of {unit}" if self._several else unit
 
-    def _amount(self, channel: Any, unit: str) -> Any:
-        axis = self._alt.Axis(format="%") if self._several else _whole(self._alt)
+    def _count_channel(self, channel: Any, unit: str) -> Any:
+        axis = self._alt.Axis(format="%") if self._several else _integer_axis(self._alt)
         return channel(self._field(), title=self._unit(unit), axis=axis)
 
 
-def _labels(rows: Rows) -> list[str]:
+def _ordered_labels(rows: Rows) -> list[str]:
     return [row["label"] for row in sorted(rows, key=lambda row: row["at"])]
 
 
-def _whole(alt: Any) -> Any:
-    """An axis without halves of things."""
+def _integer_axis(alt: Any) -> Any:
+    """Return an axis with integer ticks."""
     return alt.Axis(format=",d", tickMinStep=1)
 
 
-def _pairs(stats: Stats) -> Iterator[tuple[str, str, int]]:
+def _call_pairs(stats: Stats) -> Iterator[tuple[str, str, int]]:
     for before, after in stats.follows.items():
         for name, count in after.items():
             yield before, name, count
 
 
-def _sets(stats: Stats) -> dict[str, int]:
-    return {", ".join(one.tools): one.count for one in stats.tool_sets}
+def _tool_set_counts(stats: Stats) -> dict[str, int]:
+    return {", ".join(tool_set.tools): tool_set.count for tool_set in stats.tool_sets}
 
 
-def _roles(files: Named) -> dict[str, None]:
-    return dict.fromkeys(one_line(role, _NAME) for _, stats in files for role in stats.text_lengths)
+def _roles(files: NamedStats) -> dict[str, None]:
+    return dict.fromkeys(one_line(role, _MAX_NAME) for _, stats in files for role in stats.text_lengths)
 
 
-def _with_rest(title: str, there: int) -> Any:
-    return {"text": title, "subtitle": f"the first {_MOST} of {pluralize(there, 'name')}"} if there > _MOST else title
+def _cut_title(title: str, count: int) -> Any:
+    return {"text": title, "subtitle": f"the first {_MAX_BARS} of {pluralize(count, 'name')}"} if count > _MAX_BARS else title

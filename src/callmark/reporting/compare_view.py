@@ -37,7 +37,7 @@ def _show_comparison(console: Console, against: RunComparison) -> None:
     console.print(head, soft_wrap=True)
     for line in _caveats(against):
         console.print(Text(f"  {line}", style="dim"), soft_wrap=True)
-    _metrics(console, comparison)
+    _metrics(console, against)
     console.print(
         Text.assemble(
             "  fixed ", (f"{len(comparison.fixed):,}", "green"), " · broken ", (f"{len(comparison.broken):,}", "red"),
@@ -48,7 +48,7 @@ def _show_comparison(console: Console, against: RunComparison) -> None:
     _cases(console, "fixed", comparison.fixed)
     _faults(console, comparison)
     _tools(console, comparison)
-    console.print(Text(verdict(comparison), style="bold"), soft_wrap=True)
+    console.print(Text(verdict(against), style="bold"), soft_wrap=True)
     if comparison.cases_needed is not None:
         small = f"{SMALL_DIFFERENCE:g}".lstrip("0")
         console.print(
@@ -56,14 +56,16 @@ def _show_comparison(console: Console, against: RunComparison) -> None:
         )
 
 
-def verdict(comparison: Comparison) -> str:
+def verdict(against: RunComparison) -> str:
     """Return the headline metric in a sentence: better, worse, or within noise."""
+    comparison = against.comparison
     change = comparison.metrics.get(comparison.headline)
     if change is None:
         return f"{comparison.headline} was not measured in both."
     if change.within_noise:
         return f"{comparison.headline}: within noise."
-    return f"{comparison.headline}: {'better' if change.difference > 0 else 'worse'} by {format_score(abs(change.difference))}."
+    direction = "better" if _is_better(against, comparison.headline) else "worse"
+    return f"{comparison.headline}: {direction} by {format_score(abs(change.difference))}."
 
 
 def _caveats(against: RunComparison) -> list[str]:
@@ -86,14 +88,19 @@ def _caveats(against: RunComparison) -> list[str]:
     return lines
 
 
-def _metrics(console: Console, comparison: Comparison) -> None:
+def _is_better(against: RunComparison, metric: str) -> bool:
+    return (against.comparison.metrics[metric].difference > 0) is (metric not in against.lower_is_better)
+
+
+def _metrics(console: Console, against: RunComparison) -> None:
+    comparison = against.comparison
     table = plain_table("", "", "", "", "", "", "")
     table.show_header = False
     for column in (4, 6):
         table.columns[column].justify = "left"
     for name, change in comparison.metrics.items():
         arrow = Text("→", style="dim")
-        style = "dim" if change.within_noise else "green" if change.difference > 0 else "red"
+        style = "dim" if change.within_noise else "green" if _is_better(against, name) else "red"
         table.add_row(
             Text(f"  {one_line(name, _MAX_NAME)}", style="bold" if name == comparison.headline else ""),
             format_score(change.before), arrow, format_score(change.after), Text(_difference(change), style=style),

@@ -1,6 +1,6 @@
 """Print the details of a run: tables by tool, position and function, and what they mean in words."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -11,6 +11,7 @@ from callmark.analysis.confusion import Confusion
 from callmark.analysis.details import Details
 from callmark.analysis.functions import ArgumentSummary, FunctionTable
 from callmark.analysis.interpretations import Interpretation
+from callmark.analysis.reasons import MetricReasons
 from callmark.analysis.trials import TrialSummary
 from callmark.reporting.numbers import format_score
 from callmark.reporting.safety import one_line
@@ -38,7 +39,8 @@ def show_details(console: Console, details: Details, *, headline: str) -> None:
     _arguments(console, details.functions.arguments)
     if details.trials is not None:
         _trials(console, details.trials, details.recorded_trials)
-    _readings(console, details.interpretations)
+    _reasons(console, details.reasons)
+    _interpretations(console, details.interpretations)
 
 
 def _scores(console: Console, scores: Distribution) -> None:
@@ -93,7 +95,7 @@ def _confusion(console: Console, confusion: Confusion) -> None:
 def _functions(console: Console, functions: FunctionTable) -> None:
     if not functions.functions:
         return
-    table = plain_table("  functions", "expected", "made", "precision", "recall", "all arguments right")
+    table = plain_table("  functions", "expected", "actual", "precision", "recall", "all arguments right")
     for function in functions.functions[:_MAX_ROWS]:
         precision, recall = ("-" if value is None else format_score(value) for value in (function.precision, function.recall))
         correct = f"{function.correct:,} of {function.paired:,}"
@@ -139,15 +141,27 @@ def _trials(console: Console, trials: TrialSummary, recorded: TrialSummary | Non
             console.print(Text(f"    the same outcome every time in {consistency.same:,} of {consistency.n:,} {unit}", style="dim"))
 
 
-def _readings(console: Console, readings: Sequence[Interpretation]) -> None:
-    if readings:
+def _interpretations(console: Console, interpretations: Sequence[Interpretation]) -> None:
+    if interpretations:
         console.print(Text("\n  what this says", style="bold"))
-    for reading in readings:
+    for interpretation in interpretations:
         console.print(
-            Text.assemble("    ", (one_line(reading.subject, 2 * _MAX_NAME), "bold"), f": {one_line(reading.text, 300)}"), soft_wrap=True
+            Text.assemble("    ", (one_line(interpretation.subject, 2 * _MAX_NAME), "bold"), f": {one_line(interpretation.text, 300)}"),
+            soft_wrap=True,
         )
-        for check in reading.checks:
+        for check in interpretation.checks:
             console.print(Text(f"      check first: {one_line(check, 200)}", style="dim"), soft_wrap=True)
+
+
+def _reasons(console: Console, reasons: Mapping[str, MetricReasons]) -> None:
+    """Print the first reasons that evaluators gave, by metric."""
+    for metric, found in list(reasons.items())[:_MAX_ROWS]:
+        console.print(Text(f"\n  reasons for {one_line(metric, _MAX_NAME)}", style="bold"))
+        for reason in found.examples:
+            value = "-" if reason.value is None else format_score(reason.value)
+            console.print(Text(f"    {one_line(reason.case, _MAX_NAME)} ({value}): {one_line(reason.text, 300)}"), soft_wrap=True)
+        if found.count > len(found.examples):
+            console.print(Text(f"    … and {found.count - len(found.examples):,} more (in grades.jsonl)", style="dim"))
 
 
 def _print_titled(console: Console, table: Table) -> None:

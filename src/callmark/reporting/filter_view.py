@@ -9,19 +9,19 @@ from callmark.reporting.safety import one_line
 from callmark.reporting.terminal import bar, plain_table
 
 
-def show_filter_counts(console: Console, kept: FilterCounts) -> None:
-    """Print one line for each rule, then all rules combined, each with a bar for the share kept."""
+def show_filter_counts(console: Console, counts: FilterCounts) -> None:
+    """Print one line for each rule, then all rules combined, each with a bar for the share counts."""
     table = plain_table("rule", "keeps alone", "")
     table.columns[2].justify = "left"
-    for name, count in kept.kept_by_rule.items():
+    for name, count in counts.kept_by_rule.items():
         table.add_row(
             one_line(name, 90),
-            f"{format_number(count)} of {format_number(kept.rows)}",
-            Text(bar(count / max(kept.rows, 1), 24), style="cyan"),
+            f"{format_number(count)} of {format_number(counts.rows)}",
+            Text(bar(count / max(counts.rows, 1), 24), style="cyan"),
         )
     table.add_row(
         Text("all together", style="bold"),
-        f"{format_number(kept.kept)} of {format_number(kept.rows)}",
-        Text(bar(kept.kept / max(kept.rows, 1), 24), style="cyan"),
+        f"{format_number(counts.kept)} of {format_number(counts.rows)}",
+        Text(bar(counts.kept / max(counts.rows, 1), 24), style="cyan"),
     )
     console.print(table)

@@ -19,11 +19,6 @@ _MAX_NAME = 34
 _BAR_WIDTH = 12
 MIN_SECONDS_SHOWN = 0.001  # shorter latencies mean nothing: no request was sent
 _ARGUMENTS = ("process.args_precision", "process.args_recall")
-_WORDS = {
-    "schema.tool_selection": "tool selection",
-    "schema.parameter_accuracy": "parameters",
-    "schema.execution_success": "execution",
-}
 
 
 def show_summary(console: Console, summary: Summary, metrics: Mapping[str, Metric], *, scenarios: bool) -> None:
@@ -77,11 +72,11 @@ def _metric_texts(
         name = f"{evaluator}.{metric}"
         if name in (headline, _ARGUMENTS[1]):
             continue  # shown above, or together with precision
+        definition = definitions.get(name)
         if name == _ARGUMENTS[0]:
             yield _labeled("arguments", f"{format_score(estimate.mean)} / {format_score(metrics['args_recall'].mean)}")
         else:
-            yield _labeled(_WORDS.get(name, one_line(metric.replace("_", " "), _MAX_NAME)), format_score(estimate.mean))
-        definition = definitions.get(name)
+            yield _labeled(_label(evaluator, metric, definition), format_score(estimate.mean))
         if definition is not None and definition.headline:
             yield Text(f"{format_interval(estimate)}   ", style="dim")
         if estimate.n < scored:  # not applicable to every case
@@ -90,8 +85,14 @@ def _metric_texts(
             yield Text(definition.band(estimate.mean), style="dim")
 
 
-def _labeled(name: str, value: str) -> Text:
-    return Text.assemble((f"{name} ", ""), (value, "cyan"), "   ")
+def _label(evaluator: str, metric: str, definition: Metric | None) -> str:
+    """Return the label of a metric, without the name of the evaluator, which stands before it on the line."""
+    label = definition.label if definition is not None else metric.replace("_", " ")
+    return one_line(label.removeprefix(f"{evaluator} "), _MAX_NAME)
+
+
+def _labeled(label: str, value: str) -> Text:
+    return Text.assemble((f"{label} ", ""), (value, "cyan"), "   ")
 
 
 def _conversations(console: Console, summary: Summary) -> None:

@@ -28,10 +28,10 @@ def show_providers(console: Console, providers: Sequence[ProviderStatus], named:
     table.show_header = False
     for column in table.columns:
         column.justify = "left"
-    for one in providers:
-        mark = Text("✓", style="green") if one.ready else Text("·", style="dim")
-        said = one.missing or (f"at {one.address}" if one.address else "")
-        table.add_row(mark, Text(one.example, style="bold" if one.ready else ""), Text(one_line(said, 100), style="dim"))
+    for provider in providers:
+        mark = Text("✓", style="green") if provider.ready else Text("·", style="dim")
+        status = provider.missing or (f"at {provider.address}" if provider.address else "")
+        table.add_row(mark, Text(provider.example, style="bold" if provider.ready else ""), Text(one_line(status, 100), style="dim"))
     console.print(table)
     if named:
         console.print(Text("\nfrom callmark.toml", style="bold"))
@@ -47,12 +47,12 @@ def show_model_runs(console: Console, runs: Sequence[Run], options: GradeOptions
         show_run(console, str(graded[0].folder), graded[0].info, summaries[0], details=details)
         return
     if len(graded) > 1:
-        console.print(_head(graded[0], summaries), soft_wrap=True)
+        console.print(_header(graded[0], summaries), soft_wrap=True)
         for line in dict.fromkeys(line for run in graded for line in run_notices(run.info)):
             console.print(Text(f"  {line}", style="dim"), soft_wrap=True)
         console.print()
         _side_by_side(console, [run.info.model_run.label if run.info.model_run else "" for run in graded], summaries)
-        _compared(console, [run for run, summary in zip(graded, summaries, strict=True) if summary.scored])
+        _show_comparisons(console, [run for run, summary in zip(graded, summaries, strict=True) if summary.scored])
     console.print()
     for run in runs:
         nothing = "" if run.is_graded else "  nothing came back"
@@ -60,14 +60,14 @@ def show_model_runs(console: Console, runs: Sequence[Run], options: GradeOptions
     console.print(Text("callmark grade RUN shows one of them in full", style="dim"))
 
 
-def _head(first: Run, summaries: Sequence[Summary]) -> Text:
+def _header(first: Run, summaries: Sequence[Summary]) -> Text:
     if first.scenarios:
         return Text.assemble((f"{len(summaries)} agents", "bold"), f" · {pluralize(first.info.cases, 'scenario')}")
     where = f" from {pluralize(max(summary.conversations for summary in summaries), 'conversation')}"
     return Text.assemble((f"{len(summaries)} models", "bold"), f" · {pluralize(first.info.cases, 'decision point')}{where}")
 
 
-def _compared(console: Console, runs: Sequence[Run]) -> None:
+def _show_comparisons(console: Console, runs: Sequence[Run]) -> None:
     """Compare each model with the first, where both have scored cases."""
     if len(runs) > 1:
         console.print()
@@ -101,14 +101,14 @@ def _side_by_side(console: Console, labels: Sequence[str], summaries: Sequence[S
     if any(summary.errors for summary in summaries):
         table.add_row()
         row("errors, in no number above", [(f"{summary.errors:,}", "") for summary in summaries], "red")
-    used = [summary.usage for summary in summaries]
+    usages = [summary.usage for summary in summaries]
     usage_rows = {
         "a conversation took" if any(summary.endings for summary in summaries) else "an answer took": [
-            format_seconds(one.median_seconds) if one and one.median_seconds >= MIN_SECONDS_SHOWN else "" for one in used
+            format_seconds(usage.median_seconds) if usage and usage.median_seconds >= MIN_SECONDS_SHOWN else "" for usage in usages
         ],
-        "tokens in": [f"{one.input_tokens:,}" if one and one.input_tokens else "" for one in used],
-        "tokens out": [f"{one.output_tokens:,}" if one and one.output_tokens else "" for one in used],
-        "cost": [f"{one.cost:,.4g}" if one and one.cost is not None else "" for one in used],
+        "tokens in": [f"{usage.input_tokens:,}" if usage and usage.input_tokens else "" for usage in usages],
+        "tokens out": [f"{usage.output_tokens:,}" if usage and usage.output_tokens else "" for usage in usages],
+        "cost": [f"{usage.cost:,.4g}" if usage and usage.cost is not None else "" for usage in usages],
     }
     if any(map(any, usage_rows.values())):
         table.add_row()
@@ -121,7 +121,8 @@ def _side_by_side(console: Console, labels: Sequence[str], summaries: Sequence[S
 def _conversation_rows(summaries: Sequence[Summary]) -> dict[str, list[str]]:
     """Return the rows of pass^k over trials, and of why conversations ended."""
     trials = [
-        {one.k: one for one in found.pass_rates} if found else {} for found in (one.details and one.details.trials for one in summaries)
+        {rate.k: rate for rate in found.pass_rates} if found else {}
+        for found in (summary.details and summary.details.trials for summary in summaries)
     ]
     rows = {
         f"pass^{k}": [format_score(found[k].every) if k in found else "-" for found in trials]
@@ -130,7 +131,9 @@ def _conversation_rows(summaries: Sequence[Summary]) -> dict[str, list[str]]:
     endings = Counter[str]()
     for summary in summaries:
         endings.update(summary.endings)
-    return rows | {f"ended: {one_line(name, _MAX_NAME)}": [f"{one.endings.get(name, 0):,}" for one in summaries] for name in endings}
+    return rows | {
+        f"ended: {one_line(name, _MAX_NAME)}": [f"{summary.endings.get(name, 0):,}" for summary in summaries] for name in endings
+    }
 
 
 def _cell(summary: Summary, name: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from callmark.data.stats import Stats
+from callmark.data.stats import ArgumentUse, Stats
 from callmark.reporting.numbers import format_number
 from callmark.reporting.safety import escape_controls, one_line
 from callmark.reporting.terminal import bar, plain_table

@@ -15,70 +15,74 @@ from callmark.wording import pluralize
 _MAX_NAME, _MAX_SENTENCE, _MAX_LIST, _BAR_WIDTH = 44, 110, 400, 24
 
 
-def show_synthesis(console: Console, made: SynthesisReport, out: str, quoted: str) -> None:
+def show_synthesis(console: Console, report: SynthesisReport, out: str, quoted: str) -> None:
     """Print a synthesis. `quoted` is the output folder quoted for a shell."""
-    who = f"{one_line(made.agent, _MAX_NAME)} and {one_line(made.user, _MAX_NAME)}"
+    participants = f"{one_line(report.agent, _MAX_NAME)} and {one_line(report.user, _MAX_NAME)}"
     console.print(
         Text.assemble(
-            (f"{pluralize(made.accepted, 'conversation')} → {one_line(out, 200)}", "bold"),
-            f"   ({one_line(made.world, _MAX_NAME)}, {who}, seed {made.seed})",
+            (f"{pluralize(report.accepted, 'conversation')} → {one_line(out, 200)}", "bold"),
+            f"   ({one_line(report.world, _MAX_NAME)}, {participants}, seed {report.seed})",
         ),
         soft_wrap=True,
     )
-    console.print(f"  {len(made.train):>6,} {TRAIN}")
-    console.print(f"  {len(made.valid):>6,} {VALID}")
-    if made.mocked:
+    console.print(f"  {len(report.train):>6,} {TRAIN}")
+    console.print(f"  {len(report.valid):>6,} {VALID}")
+    if report.mocked:
         console.print("  their results are made up from schemas, and every row says so", style="dim")
-    if made.judged_by_calls:
-        console.print(f"  {made.judged_by_calls:,} judged by their calls: the tools do not tell what their plans lead to", style="dim")
-    _rejections(console, made, quoted)
-    _coverage(console, made.coverage)
-    _shortfall(console, made)
-    if made.accepted:
+    if report.judged_by_calls:
+        console.print(f"  {report.judged_by_calls:,} judged by their calls: the tools do not tell what their plans lead to", style="dim")
+    _rejections(console, report, quoted)
+    _coverage(console, report.coverage)
+    _shortfall(console, report)
+    if report.accepted:
         _next(console, quoted)
 
 
-def _rejections(console: Console, made: SynthesisReport, quoted: str) -> None:
-    spare = made.simulated - made.accepted - made.rejected
-    others = [*([f"{made.rejected:,} rejected"] if made.rejected else []), *([f"{spare:,} more than needed"] if spare else [])]
+def _rejections(console: Console, report: SynthesisReport, quoted: str) -> None:
+    spare = report.simulated - report.accepted - report.rejected
+    parts = [*([f"{report.rejected:,} rejected"] if report.rejected else []), *([f"{spare:,} more than needed"] if spare else [])]
     console.print()
-    console.print(Text.assemble((f"{made.simulated:,} held, {made.accepted:,} kept", "bold"), *(f", {other}" for other in others)))
-    for code, one in made.reasons.items():
-        console.print(Text.assemble(f"  {one.count:>6,} ", (code, "yellow"), f"  {REASONS[code]}"), soft_wrap=True)
+    console.print(Text.assemble((f"{report.simulated:,} held, {report.accepted:,} kept", "bold"), *(f", {part}" for part in parts)))
+    for code, rejection in report.reasons.items():
+        console.print(Text.assemble(f"  {rejection.count:>6,} ", (code, "yellow"), f"  {REASONS[code]}"), soft_wrap=True)
         console.print(
-            Text(f"         {one_line(one.plan, _MAX_NAME)}: {one_line(one.sentence, _MAX_SENTENCE)}", style="dim"), soft_wrap=True
+            Text(f"         {one_line(rejection.plan, _MAX_NAME)}: {one_line(rejection.sentence, _MAX_SENTENCE)}", style="dim"),
+            soft_wrap=True,
         )
-    if made.reasons:
-        line = next(iter(made.reasons.values())).line
+    if report.reasons:
+        line = next(iter(report.reasons.values())).line
         console.print(Text(f"         callmark show {quoted}/{REJECTED} --row {line}", style="dim"), soft_wrap=True)
 
 
 def _coverage(console: Console, found: Coverage) -> None:
     if not sum(found.tools.values()):
         return
-    made = plain_table("tool", "calls", "", "parameters given")
-    made.columns[2].justify = made.columns[3].justify = "left"
-    made.columns[3].overflow = "fold"
+    table = plain_table("tool", "calls", "", "parameters given")
+    table.columns[2].justify = table.columns[3].justify = "left"
+    table.columns[3].overflow = "fold"
     most = max(found.tools.values())
     for name, calls in found.tools.items():
         given = found.parameters[name]
-        always = [one for one, times in given.items() if times == calls]
-        others = [f"{one} {times:,}" for one, times in given.items() if times != calls]
-        told = [*([f"{', '.join(always)} each time"] if always else []), *others] if calls else []
-        made.add_row(
-            one_line(name, _MAX_NAME), f"{calls:,}", Text(bar(calls / most, _BAR_WIDTH), style="cyan"), one_line("; ".join(told), _MAX_LIST)
+        always = [parameter for parameter, times in given.items() if times == calls]
+        sometimes = [f"{parameter} {times:,}" for parameter, times in given.items() if times != calls]
+        texts = [*([f"{', '.join(always)} each time"] if always else []), *sometimes] if calls else []
+        table.add_row(
+            one_line(name, _MAX_NAME),
+            f"{calls:,}",
+            Text(bar(calls / most, _BAR_WIDTH), style="cyan"),
+            one_line("; ".join(texts), _MAX_LIST),
         )
     console.print()
-    console.print(made)
+    console.print(table)
     if found.branches:
-        made = plain_table("branches of the policy", "")
-        made.columns[1].justify = "left"
-        made.columns[1].overflow = "fold"
+        table = plain_table("branches of the policy", "")
+        table.columns[1].justify = "left"
+        table.columns[1].overflow = "fold"
         for group, taken in _grouped(found.branches).items():
             ways = " · ".join(f"{one_line(name, _MAX_NAME)} {times:,}" for name, times in taken.items() if times)
-            made.add_row(one_line(group, _MAX_NAME), ways or "never")
+            table.add_row(one_line(group, _MAX_NAME), ways or "never")
         console.print()
-        console.print(made)
+        console.print(table)
     untaken = [f"{group} ({' · '.join(names)})" for group, names in _grouped(dict.fromkeys(found.never_taken, 0)).items()]
     never = (("never called", found.never_called), ("never given", found.never_given), ("never taken", untaken))
     console.print()
@@ -100,22 +104,22 @@ def _grouped(branches: Mapping[str, int]) -> dict[str, dict[str, int]]:
     return groups
 
 
-def _shortfall(console: Console, made: SynthesisReport) -> None:
+def _shortfall(console: Console, report: SynthesisReport) -> None:
     """Print why there are fewer conversations than requested, and what to do."""
-    if made.stopped:
-        console.print(Text(f"stopped: {one_line(made.stopped, _MAX_SENTENCE)}", style="red"), soft_wrap=True)
-    if made.errors:
-        said = f"{pluralize(made.errors, 'error')}, first: {one_line(made.first_error, _MAX_SENTENCE)}   (--resume tries them again)"
-        console.print(Text(said, style="red"), soft_wrap=True)
-    if made.missing:
+    if report.stopped:
+        console.print(Text(f"stopped: {one_line(report.stopped, _MAX_SENTENCE)}", style="red"), soft_wrap=True)
+    if report.errors:
+        text = f"{pluralize(report.errors, 'error')}, first: {one_line(report.first_error, _MAX_SENTENCE)}   (--resume tries them again)"
+        console.print(Text(text, style="red"), soft_wrap=True)
+    if report.missing:
         reasons = [
-            (made.stopped, "the asking was stopped"),
-            (made.errors, f"{pluralize(made.errors, 'conversation')} ended in an error"),
-            (made.rejected, f"{made.rejected:,} of {made.simulated:,} were rejected"),
-            (made.exhausted, "there were no more plans"),
+            (report.stopped, "the asking was stopped"),
+            (report.errors, f"{pluralize(report.errors, 'conversation')} ended in an error"),
+            (report.rejected, f"{report.rejected:,} of {report.simulated:,} were rejected"),
+            (report.exhausted, "there were no more plans"),
         ]
-        why = " and ".join(said for holds, said in reasons if holds) or "--resume goes on"
-        console.print(Text(f"{made.missing:,} of {made.requested:,} are missing: {why}", style="red"), soft_wrap=True)
+        why = " and ".join(sentence for applies, sentence in reasons if applies) or "--resume goes on"
+        console.print(Text(f"{report.missing:,} of {report.requested:,} are missing: {why}", style="red"), soft_wrap=True)
 
 
 def _next(console: Console, quoted: str) -> None:

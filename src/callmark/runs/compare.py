@@ -15,7 +15,8 @@ from callmark.runs.run import Run
 class RunComparison(Struct, frozen=True):
     """The comparison of two runs, by their labels. `common`: their datasets differ, so only cases whose ids both have are compared.
 
-    `differing_settings` are settings that both were not graded by alike, `unshared_metrics` the metrics that only one of them has.
+    `differing_settings` are settings that both were not graded by alike, `unshared_metrics` the metrics that only one of them has,
+    `lower_is_better` the metrics whose lower values are better.
     """
 
     first: str
@@ -24,6 +25,7 @@ class RunComparison(Struct, frozen=True):
     differing_settings: list[str]
     unshared_metrics: list[str]
     comparison: Comparison
+    lower_is_better: list[str] = []
 
 
 def compare(*runs: str | PathLike[str] | Run, common: bool = False) -> list[RunComparison]:
@@ -47,10 +49,18 @@ def compare_runs(runs: Sequence[Run], *, common: bool = False, labels: Sequence[
         )
     labels = labels or _labels(runs)
     grades = [(label, run.grades()) for label, run in zip(labels, runs, strict=True)]
+    definitions = {name: metric for run in runs for name, metric in run.info.metrics.items()}
+    lower_is_better = [name for name, metric in definitions.items() if not metric.higher_is_better]
     comparisons = compare_all(grades, headline=first.headline, fault_evaluators=first.fault_evaluators)
     return [
         RunComparison(
-            labels[0], label, _has_other_cases(run, first), _differing_settings(first, run), _unshared_metrics(first, run), comparison
+            labels[0],
+            label,
+            _has_other_cases(run, first),
+            _differing_settings(first, run),
+            _unshared_metrics(first, run),
+            comparison,
+            lower_is_better,
         )
         for (label, comparison), run in zip(comparisons, runs[1:], strict=True)
     ]

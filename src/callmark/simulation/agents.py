@@ -4,20 +4,40 @@
     python:module:function       without tools: a whole chatbot, called with the visible messages; returns its text and the calls it made
     chatbot:URL                  the same over HTTP (see `callmark.models.chatbot`)
 
+    NAME[:OPTIONS]               an agent of an installed package, under the entry point `callmark.agents`
+
 A malformed call gets an error result, as a tool would return. Too many responses with calls in one turn end the conversation: `step limit`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from msgspec import structs
+from msgspec import Struct, structs
 
+from callmark import registry
 from callmark.simulation.endings import STEP_LIMIT
 from callmark.simulation.model_client import ModelClient
-from callmark.simulation.session import Session, ToolResult
+from callmark.simulation.session import Agent, Session, ToolResult
 from callmark.types import Call, Case, Message, Prediction, Tool
 
 MAX_CALLS = 100  # executed of one response
 _TOO_MANY_CALLS = ToolResult(f"More than {MAX_CALLS} calls at once are not carried out.", is_error=True)
+
+
+class AgentProvider(Struct, frozen=True):
+    """An agent that `--agent NAME[:OPTIONS]` names; `open` gets the options, None where there is no colon, and may raise `BadInput`."""
+
+    name: str
+    open: Callable[[str | None], Agent]
+    help: str = ""
+
+
+def find_agent(spec: str) -> Agent | None:
+    """Return the agent of an installed package that a spec names; None where it names none."""
+    name, colon, options = spec.strip().partition(":")
+    if not registry.is_known("agents", name):
+        return None
+    provider: AgentProvider = registry.find("agents", name)
+    return provider.open(options if colon else None)
 
 
 class ToolCallingAgent:

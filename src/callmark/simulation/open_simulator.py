@@ -12,7 +12,7 @@ from callmark.models.specs import read_spec
 from callmark.runs.cache import Cache
 from callmark.runs.manifest import SimulationSettings
 from callmark.runs.run_model import OpenedModel, redact_settings
-from callmark.simulation.agents import ReportingAgent, ToolCallingAgent
+from callmark.simulation.agents import ReportingAgent, ToolCallingAgent, find_agent
 from callmark.simulation.model_client import ModelClient
 from callmark.simulation.session import Agent, Predict, State, User
 from callmark.simulation.simulator import CONCURRENCY, Simulator
@@ -43,6 +43,10 @@ def open_simulator(
     """
     clients: list[ModelClient] = []
     recorded, redacted = agent, False
+    if expert is None and (expert := find_agent(agent.model)) is not None:
+        recorded = structs.replace(agent, model=keys.hide(agent.model))
+        redacted = recorded != agent
+        name = name or recorded.model
     if expert is None:
         client = ModelClient(agent, keys, cache)
         _refuse_unfit(client.spec, simulation)

@@ -1,4 +1,4 @@
-"""Simulate conversations and grade them: a run for each agent.
+"""Prepare the runs of simulated conversations, one for each agent.
 
 Everything is checked before the first conversation starts: agents, user and tools open, the scenarios can be read, the tools accept the
 expected calls, and the user can play every scenario. Otherwise `BadInput` is raised and no folder is left behind. Each run keeps a copy of

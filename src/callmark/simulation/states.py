@@ -1,9 +1,8 @@
-"""End states: what a conversation changed in what its tools work on, and what the expected calls would have changed.
+"""End states: the rows that a conversation changed, and those that its expected calls change.
 
-The expected calls are carried out on a fresh copy, one after the other. Where one of them has a matcher, a value that fits it stands in for
-it: one that an earlier call gave (`TKT-*` is the ticket that was just made), or the matcher's own. What such a stand-in leads to is then
-compared by the matcher again. Where nothing can stand in for it, or a call is refused, it is not known what the expected calls lead to, and
-that is said instead.
+The expected calls are executed in order in a fresh toolbox. A matcher in an argument is substituted by a value that matches it: one that an
+earlier result has (`TKT-*` is the ticket that was just created), or one made from the matcher. In the changed rows the matcher takes the
+place of the substitute again. Where nothing can be substituted, or a call is refused, the expected end state is unknown, with the reason.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,56 +10,56 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from callmark.calls.matchers import is_matcher, wrap_literal, matches
+from callmark.calls.matchers import is_matcher, matches, wrap_literal
 from callmark.calls.strict import NotStrict, dump, parse
 from callmark.calls.values import exact
 from callmark.simulation.session import State, Toolbox
 from callmark.types import Call, EndStates, Tool
 
-Changes = dict[str, dict[str, dict[str, Any] | None]]
-_BY_TYPE: dict[str, Any] = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
+ChangedRows = dict[str, dict[str, dict[str, Any] | None]]
+_DEFAULT_BY_TYPE: dict[str, Any] = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
 _ANY_TEXT = "any"
 _REFUSED = " is refused: "
-_StoodIn = tuple[str, Any, Any]  # for an argument: a value, and the matcher that it stood in for
+_Substitution = tuple[str, Any, Any]  # argument, value, matcher that it substitutes
 
 
-class _Unknown(Exception):  # noqa: N818 - it is what the value is
-    """Nothing can stand in for a matcher."""
+class _UnknownValueError(Exception):
+    """No value can be substituted for a matcher."""
 
 
-class Changed(Struct, frozen=True):
-    """Rows that are others than before, as they are now (None: gone), and which of them were not there before."""
+class StateChanges(Struct, frozen=True):
+    """Changed rows as they are now (None: deleted), and which of them are new, as `table/key`."""
 
-    rows: Changes = {}
+    rows: ChangedRows = {}
     new: tuple[str, ...] = ()
 
 
-def changes(before: State, after: State) -> Changed:
-    """What differs between two states."""
-    rows: Changes = {}
+def changes(before: State, after: State) -> StateChanges:
+    """Return the changes between two states."""
+    rows: ChangedRows = {}
     new: list[str] = []
     for table in dict.fromkeys([*before, *after]):
-        old, now = before.get(table, {}), after.get(table, {})
-        if old is now:
+        old_rows, new_rows = before.get(table, {}), after.get(table, {})
+        if old_rows is new_rows:
             continue
-        for key in dict.fromkeys([*now, *old]):
-            if key not in now:
+        for key in dict.fromkeys([*new_rows, *old_rows]):
+            if key not in new_rows:
                 rows.setdefault(table, {})[key] = None
-            elif key not in old or not (old[key] is now[key] or exact(wrap_literal(old[key]), now[key])):
-                rows.setdefault(table, {})[key] = now[key]
-                if key not in old:
+            elif key not in old_rows or not (old_rows[key] is new_rows[key] or exact(wrap_literal(old_rows[key]), new_rows[key])):
+                rows.setdefault(table, {})[key] = new_rows[key]
+                if key not in old_rows:
                     new.append(f"{table}/{key}")
-    return Changed(rows, tuple(new))
+    return StateChanges(rows, tuple(new))
 
 
 async def expected_changes(expected: Sequence[Call], toolbox: Toolbox) -> EndStates:
-    """What the expected calls change in a toolbox that nobody has used; the side of what was reached is left empty."""
+    """Execute the expected calls in an unused toolbox and return their changes; those of the conversation are left empty."""
     before = await toolbox.state()
     if before is None:
         return EndStates(unknown="the tools do not tell their state")
     tools = {tool.name.casefold(): tool for tool in toolbox.tools}
     results: list[Any] = []
-    stood_in: list[_StoodIn] = []
+    substitutions: list[_Substitution] = []
     for call in expected:
         tool = tools.get(call.name.casefold())
         if tool is None:
@@ -68,82 +67,86 @@ async def expected_changes(expected: Sequence[Call], toolbox: Toolbox) -> EndSta
         arguments = {}
         try:
             for name, value in call.arguments.items():
-                made: list[tuple[Any, Any]] = []
-                arguments[name] = _value(value, f"{call.name}.{name}", _schema(tool, name), results, made)
-                stood_in += [(name, *one) for one in made]
-        except _Unknown as error:
+                filled: list[tuple[Any, Any]] = []
+                arguments[name] = _fill_matchers(value, f"{call.name}.{name}", _argument_schema(tool, name), results, filled)
+                substitutions += [(name, *pair) for pair in filled]
+        except _UnknownValueError as error:
             return EndStates(unknown=str(error))
         result = await toolbox.call(Call(tool.name, arguments, "expected"))
         if result.is_error:
             return EndStates(unknown=f"{Call(tool.name, arguments)}{_REFUSED}{result.text[:200]}")
-        results.append(_parsed(result.text))
+        results.append(_parse_result(result.text))
     after = await toolbox.state() if expected else before
     found = changes(before, after or {})
-    rows = {table: {key: row and _with_matchers(row, stood_in) for key, row in keyed.items()} for table, keyed in found.rows.items()}
+    rows = {
+        table: {key: row and _restore_matchers(row, substitutions) for key, row in keyed.items()} for table, keyed in found.rows.items()
+    }
     return EndStates(expected=rows, new_expected=found.new)
 
 
 def is_refused(expected: EndStates | None) -> bool:
-    """Whether the tools refuse what is expected, so that nobody can reach it."""
+    """Return whether the tools refuse an expected call, so that no agent can reach the end state."""
     return expected is not None and _REFUSED in expected.unknown
 
 
 def with_reached(expected: EndStates, before: State | None, after: State | None) -> EndStates:
-    """The expected changes beside those that were made."""
+    """Return the expected changes together with those between two states of the conversation."""
     if before is None or after is None:
         return structs.replace(expected, unknown=expected.unknown or "the tools do not tell their state")
-    made = changes(before, after)
-    return structs.replace(expected, reached=made.rows, new_reached=made.new)
+    filled = changes(before, after)
+    return structs.replace(expected, reached=filled.rows, new_reached=filled.new)
 
 
-def _value(value: Any, where: str, schema: Mapping[str, Any], results: Sequence[Any], stood_in: list[tuple[Any, Any]]) -> Any:
-    """The value, or one that stands in for a matcher."""
+def _fill_matchers(value: Any, where: str, schema: Mapping[str, Any], results: Sequence[Any], substitutions: list[tuple[Any, Any]]) -> Any:
+    """Return a value with matchers substituted, and record the substitutions."""
     if isinstance(value, list):
-        return [_value(item, where, {}, results, stood_in) for item in value]
+        return [_fill_matchers(item, where, {}, results, substitutions) for item in value]
     if not isinstance(value, dict):
         return value
     if not is_matcher(value):
-        return {key: _value(item, where, {}, results, stood_in) for key, item in value.items()}
+        return {key: _fill_matchers(item, where, {}, results, substitutions) for key, item in value.items()}
     if "$literal" in value:
         return value["$literal"]
-    given = next((one for one in _texts_in(results) if matches(value, one, exact)), None)
-    if given is not None and ("$glob" in value or "$regex" in value):
-        return given
-    made = _own_value(value, where, schema, results, stood_in)
-    stood_in.append((made, value))
-    return made
+    from_result = next((pair for pair in _texts_of_results(results) if matches(value, pair, exact)), None)
+    if from_result is not None and ("$glob" in value or "$regex" in value):
+        return from_result
+    filled = _example_value(value, where, schema, results, substitutions)
+    substitutions.append((filled, value))
+    return filled
 
 
-def _own_value(matcher: Mapping[str, Any], where: str, schema: Mapping[str, Any], results: Sequence[Any], stood_in: list[Any]) -> Any:
+def _example_value(
+    matcher: Mapping[str, Any], where: str, schema: Mapping[str, Any], results: Sequence[Any], substitutions: list[Any]
+) -> Any:
     for name in ("$optional", "$approx", "$date", "$text", "$contains"):
         if name in matcher:
-            return _value(matcher[name], where, schema, results, stood_in)
+            return _fill_matchers(matcher[name], where, schema, results, substitutions)
     if "$set" in matcher:
-        return [_value(item, where, {}, results, stood_in) for item in matcher["$set"]]
+        return [_fill_matchers(item, where, {}, results, substitutions) for item in matcher["$set"]]
     if matcher.get("$one_of"):
-        return _value(matcher["$one_of"][0], where, schema, results, stood_in)
+        return _fill_matchers(matcher["$one_of"][0], where, schema, results, substitutions)
     if "$any" in matcher:
         if choices := schema.get("enum"):
             return choices[0]
-        return _BY_TYPE.get(str(schema.get("type")), _ANY_TEXT)
-    raise _Unknown(f"{where} is {dump(matcher)}, and no earlier result has a value that fits it")
+        return _DEFAULT_BY_TYPE.get(str(schema.get("type")), _ANY_TEXT)
+    raise _UnknownValueError(f"{where} is {dump(matcher)}, and no earlier result has a value that fits it")
 
 
-def _schema(tool: Tool, name: str) -> Mapping[str, Any]:
+def _argument_schema(tool: Tool, name: str) -> Mapping[str, Any]:
     properties = tool.parameters.get("properties")
     found = properties.get(name) if isinstance(properties, dict) else None
     return found if isinstance(found, dict) else {}
 
 
-def _parsed(text: str) -> Any:
+def _parse_result(text: str) -> Any:
     try:
         return parse(text)
     except NotStrict:
         return text
 
 
-def _texts_in(results: Sequence[Any]) -> Iterator[str]:
-    """Every text in the results, the latest result first; of a result that is no JSON every word."""
+def _texts_of_results(results: Sequence[Any]) -> Iterator[str]:
+    """Yield every text in the results, the latest result first; every word of a result that is not JSON."""
     for result in reversed(results):
         if isinstance(result, str):
             yield from (word.strip(".,;:!?()'\"") for word in result.split())
@@ -162,13 +165,16 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(item)
 
 
-def _with_matchers(row: dict[str, Any], stood_in: Sequence[_StoodIn]) -> dict[str, Any]:
-    """The row with matchers in place of what stood in for them; everything else as recorded. Where a column has the argument's name, it is
-    that one: a `true` that stood in for any value makes no other `true` arbitrary.
+def _restore_matchers(row: dict[str, Any], substitutions: Sequence[_Substitution]) -> dict[str, Any]:
+    """Return a row with matchers in place of their substitutes.
+
+    A substitute counts for the column with the argument's name, where there is one: a substituted `true` makes no other `true` arbitrary.
     """
 
-    def of(column: str, cell: Any) -> Any:
-        fitting = (matcher for name, value, matcher in stood_in if (name == column or name not in row) and exact(wrap_literal(value), cell))
-        return next(fitting, wrap_literal(cell))
+    def restore_cell(column: str, cell: Any) -> Any:
+        matchers = (
+            matcher for name, value, matcher in substitutions if (name == column or name not in row) and exact(wrap_literal(value), cell)
+        )
+        return next(matchers, wrap_literal(cell))
 
-    return {column: of(column, cell) for column, cell in row.items()}
+    return {column: restore_cell(column, cell) for column, cell in row.items()}

@@ -1,4 +1,4 @@
-"""What a set of conversations covers: every tool, every parameter of every tool, every branch of the policy; and what it never does."""
+"""Coverage of a set of conversations: how often it calls each tool, gives each parameter and takes each policy branch."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from callmark.types import Case, Conversation, Tool
 
 
 class Coverage(Struct, frozen=True):
-    """How often each tool was called, each of its parameters given, and each branch taken; 0 for what is there and never was."""
+    """How often each tool is called, each of its parameters given, and each branch taken; 0 for those that never are."""
 
     tools: dict[str, int]
     parameters: dict[str, dict[str, int]]
@@ -19,37 +19,46 @@ class Coverage(Struct, frozen=True):
 
     @property
     def never_called(self) -> list[str]:
+        """Return the tools that are never called."""
         return [name for name, calls in self.tools.items() if not calls]
 
     @property
     def never_given(self) -> list[str]:
-        """Parameters of tools that are called, as `tool.parameter`."""
+        """Return the parameters of called tools that are never given, as `tool.parameter`."""
         return [
-            f"{tool}.{name}" for tool, given in self.parameters.items() if self.tools[tool] for name, times in given.items() if not times
+            f"{tool}.{name}"
+            for tool, argument_counts in self.parameters.items()
+            if self.tools[tool]
+            for name, count in argument_counts.items()
+            if not count
         ]
 
     @property
     def never_taken(self) -> list[str]:
-        return [branch for branch, times in self.branches.items() if not times]
+        """Return the branches that are never taken."""
+        return [branch for branch, count in self.branches.items() if not count]
 
 
 def coverage(rows: Sequence[Conversation], plans: Sequence[Case], tools: Sequence[Tool], branches: Sequence[str]) -> Coverage:
-    """What these rows, made of these plans, cover of these tools and branches. Tools, parameters and branches that nobody listed are
-    counted after those that were; a malformed call is a call that gives nothing.
+    """Return what these rows of these plans cover of these tools and branches.
+
+    Tools, parameters and branches that are not defined come after those that are; a malformed call gives no parameter.
     """
-    called = Counter(call.name for row in rows for call in row.calls)
-    given = Counter((call.name, name) for row in rows for call in row.calls for name in call.arguments)
-    taken = Counter(branch for plan in plans for branch in dict.fromkeys(plan_branches(plan)))
-    listed = {tool.name: list(properties(tool.parameters)) for tool in tools}
-    names = dict.fromkeys([*listed, *called])
+    call_counts = Counter(call.name for row in rows for call in row.calls)
+    argument_counts = Counter((call.name, name) for row in rows for call in row.calls for name in call.arguments)
+    branch_counts = Counter(branch for plan in plans for branch in dict.fromkeys(plan_branches(plan)))
+    defined = {tool.name: list(properties(tool.parameters)) for tool in tools}
+    names = dict.fromkeys([*defined, *call_counts])
     return Coverage(
-        {name: called[name] for name in names},
+        {name: call_counts[name] for name in names},
         {
             name: {
-                parameter: given[name, parameter]
-                for parameter in dict.fromkeys([*listed.get(name, ()), *(other for tool, other in given if tool == name)])
+                parameter: argument_counts[name, parameter]
+                for parameter in dict.fromkeys(
+                    [*defined.get(name, ()), *(name_given for tool, name_given in argument_counts if tool == name)]
+                )
             }
             for name in names
         },
-        {branch: taken[branch] for branch in dict.fromkeys([*branches, *taken])},
+        {branch: branch_counts[branch] for branch in dict.fromkeys([*branches, *branch_counts])},
     )

@@ -22,15 +22,15 @@ RETAIL, LIBRARY = str(APIS / "retail_api.yaml"), str(APIS / "library_api.yaml")
 Found = TypeVar("Found")
 
 
-def within(path: str, talk: Callable[[Toolbox], Coroutine[Any, Any, Found]], conversation: str = "case-1/0/ab12cd34") -> Found:
-    async def held() -> Found:
+def within(path: str, converse: Callable[[Toolbox], Coroutine[Any, Any, Found]], conversation: str = "case-1/0/ab12cd34") -> Found:
+    async def existing_hold() -> Found:
         async with MockApiToolSource(path) as source, source.open_toolbox(conversation) as toolbox:
-            return await talk(toolbox)
+            return await converse(toolbox)
 
-    return asyncio.run(held())
+    return asyncio.run(existing_hold())
 
 
-async def told(toolbox: Toolbox, name: str, **arguments: Any) -> Any:
+async def call_tool(toolbox: Toolbox, name: str, **arguments: Any) -> Any:
     result = await toolbox.call(Call(name, arguments))
     assert not result.is_error, result.text
     try:
@@ -58,15 +58,15 @@ async def all_answers(toolbox: Toolbox) -> list[str]:
     ("conversation", "same"),
     [("case-1/0/ffffffff", True), ("case-1/7/ab12cd34", True), ("case-1/expected/1", True), ("case-2/0/ab12cd34", False)],
 )
-def test_a_case_begins_with_the_same_things_each_time(conversation: str, same: bool) -> None:
+def test_case_always_starts_with_the_same_data(conversation: str, same: bool) -> None:
     assert (within(RETAIL, all_answers) == within(RETAIL, all_answers, conversation)) is same
 
 
-def test_what_an_answer_names_is_known_to_the_other_operations() -> None:
-    async def talk(toolbox: Toolbox) -> None:
+def test_referenced_resources_exist() -> None:
+    async def converse(toolbox: Toolbox) -> None:
         user = next(iter((await state_of(toolbox))["user"].values()))
-        by_email = await told(toolbox, "find_user_id_by_email", email=user["email"])
-        by_name = await told(
+        by_email = await call_tool(toolbox, "find_user_id_by_email", email=user["email"])
+        by_name = await call_tool(
             toolbox,
             "find_user_id_by_name_zip",
             first_name=user["name"]["first_name"],
@@ -74,114 +74,114 @@ def test_what_an_answer_names_is_known_to_the_other_operations() -> None:
             zip=user["address"]["zip"],
         )
         assert by_email == by_name == {"user_id": user["user_id"]}
-        details = await told(toolbox, "get_user_details", user_id=by_email["user_id"])
+        details = await call_tool(toolbox, "get_user_details", user_id=by_email["user_id"])
         assert details["email"] == user["email"]
         assert details["orders"]
         methods = [method["payment_method_id"] for method in details["payment_methods"]]
         for order_id in details["orders"]:
-            order = await told(toolbox, "get_order_details", order_id=order_id)
+            order = await call_tool(toolbox, "get_order_details", order_id=order_id)
             assert (order["order_id"], order["user_id"]) == (order_id, user["user_id"])
             assert order["payment_method_id"] in methods
             assert order["total"] == pytest.approx(sum(item["price"] for item in order["items"]))
             for item in order["items"]:
-                product = await told(toolbox, "get_product_details", product_id=item["product_id"])
+                product = await call_tool(toolbox, "get_product_details", product_id=item["product_id"])
                 assert product["name"] == item["name"]
                 assert item["item_id"] in [variant["item_id"] for variant in product["variants"]]
 
-    within(RETAIL, talk)
+    within(RETAIL, converse)
 
 
 def test_to_ask_changes_nothing() -> None:
-    async def talk(toolbox: Toolbox) -> None:
+    async def converse(toolbox: Toolbox) -> None:
         before = await state_of(toolbox)
         await all_answers(toolbox)
-        await told(toolbox, "get_order_details", order_id="#W0000001")
-        await told(toolbox, "find_user_id_by_email", email="nobody@example.com")
+        await call_tool(toolbox, "get_order_details", order_id="#W0000001")
+        await call_tool(toolbox, "find_user_id_by_email", email="nobody@example.com")
         assert changes(before, await state_of(toolbox)).rows == {}
 
-    within(RETAIL, talk)
+    within(RETAIL, converse)
 
 
-def test_what_is_made_is_the_same_whatever_was_asked_before() -> None:
+def test_created_rows_do_not_depend_on_earlier_reads() -> None:
     async def placed(toolbox: Toolbox, *unknown: str) -> Any:
         state = await state_of(toolbox)
         for card in unknown:
-            assert await told(toolbox, "getMember", cardNumber=card)
-            holds = await told(toolbox, "listHolds", cardNumber=card)
+            assert await call_tool(toolbox, "getMember", cardNumber=card)
+            holds = await call_tool(toolbox, "listHolds", cardNumber=card)
             assert len({hold["id"] for hold in holds}) == len(holds) > 1
         card, book = next(iter(state["member"])), next(iter(state["book"].values()))["id"]
-        return await told(toolbox, "placeHold", cardNumber=card, bookId=book, branch="Central")
+        return await call_tool(toolbox, "placeHold", cardNumber=card, bookId=book, branch="Central")
 
     expected = within(LIBRARY, placed)
     assert within(LIBRARY, lambda toolbox: placed(toolbox, "RL000001", "RL000002")) == expected
 
 
-def test_what_was_changed_is_as_it_was_changed() -> None:
-    async def talk(toolbox: Toolbox) -> None:
+def test_changes_stay() -> None:
+    async def converse(toolbox: Toolbox) -> None:
         before = await state_of(toolbox)
         order = next(iter(before["order"].values()))
         key = order["order_id"]
         given = {"address1": "1 Elm Street", "city": "Boise", "state": "ID", "country": "USA", "zip": "83702"}
-        now = await told(toolbox, "modify_pending_order_address", order_id=key, **given)
+        now = await call_tool(toolbox, "modify_pending_order_address", order_id=key, **given)
         assert now["address"] == given
-        cancelled = await told(toolbox, "cancel_pending_order", order_id=key, reason="ordered by mistake")
+        cancelled = await call_tool(toolbox, "cancel_pending_order", order_id=key, reason="ordered by mistake")
         assert (cancelled["status"], cancelled["cancel_reason"]) == ("cancelled", "ordered by mistake")
-        assert await told(toolbox, "get_order_details", order_id=key) == cancelled
+        assert await call_tool(toolbox, "get_order_details", order_id=key) == cancelled
         assert list(changes(before, await state_of(toolbox)).rows) == ["order"]
 
-    within(RETAIL, talk)
+    within(RETAIL, converse)
 
 
-def test_what_was_made_can_be_got_and_listed_and_is_gone_once_it_is_deleted() -> None:
-    async def talk(toolbox: Toolbox) -> None:
+def test_created_resource_can_be_read_listed_and_deleted() -> None:
+    async def converse(toolbox: Toolbox) -> None:
         before = await state_of(toolbox)
         card, book = next(iter(before["member"])), next(iter(before["book"].values()))["id"]
-        hold = await told(toolbox, "placeHold", cardNumber=card, bookId=book, branch="Central")
+        hold = await call_tool(toolbox, "placeHold", cardNumber=card, bookId=book, branch="Central")
         assert (hold["cardNumber"], hold["bookId"], hold["branch"]) == (card, book, "Central")
         assert "neededBy" not in hold
-        made = changes(before, await state_of(toolbox))
-        assert made.new == (f"hold/{hold['id']}",)
-        assert hold in await told(toolbox, "listHolds", cardNumber=card)
-        await told(toolbox, "cancelHold", holdId=hold["id"])
-        assert hold not in await told(toolbox, "listHolds", cardNumber=card)
+        created = changes(before, await state_of(toolbox))
+        assert created.new == (f"hold/{hold['id']}",)
+        assert hold in await call_tool(toolbox, "listHolds", cardNumber=card)
+        await call_tool(toolbox, "cancelHold", holdId=hold["id"])
+        assert hold not in await call_tool(toolbox, "listHolds", cardNumber=card)
         assert changes(before, await state_of(toolbox)).rows == {}
         again = await toolbox.call(Call("cancelHold", {"holdId": hold["id"]}))
         assert (again.text, again.is_error) == (f"There is no hold {hold['id']}.", True)
 
-    within(LIBRARY, talk)
+    within(LIBRARY, converse)
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_a_deletion_shows_in_the_state(known: bool) -> None:
-    async def talk(toolbox: Toolbox) -> None:
+def test_deletion_shows_in_the_state(known: bool) -> None:
+    async def converse(toolbox: Toolbox) -> None:
         before = await state_of(toolbox)
         key = int(next(iter(before["hold"]))) if known else 99_998
-        await told(toolbox, "cancelHold", holdId=key)
+        await call_tool(toolbox, "cancelHold", holdId=key)
         found = changes(before, await state_of(toolbox)).rows
         assert found == {"hold": {str(key): None if known else {"deleted": True}}}
 
-    within(LIBRARY, talk)
+    within(LIBRARY, converse)
 
 
-def test_a_list_has_what_fits_what_was_asked_for() -> None:
-    async def talk(toolbox: Toolbox) -> None:
+def test_list_has_the_matching_rows() -> None:
+    async def converse(toolbox: Toolbox) -> None:
         state = await state_of(toolbox)
         card = next(iter(state["member"]))
         mine = [row for row in state["loan"].values() if row["cardNumber"] == card]
-        answer = await told(toolbox, "listLoans", cardNumber=card)
+        answer = await call_tool(toolbox, "listLoans", cardNumber=card)
         assert (answer["loans"], answer["total"]) == (mine, len(mine))
         for status in ("active", "overdue", "returned"):
-            loans = (await told(toolbox, "listLoans", cardNumber=card, status=status))["loans"]
+            loans = (await call_tool(toolbox, "listLoans", cardNumber=card, status=status))["loans"]
             assert loans == [row for row in mine if row["status"] == status]
         author = next(iter(state["book"].values()))["author"]
-        assert {book["author"] for book in await told(toolbox, "searchBooks", author=author)} == {author}
-        unknown = await told(toolbox, "searchBooks", author="Somebody Else")
+        assert {book["author"] for book in await call_tool(toolbox, "searchBooks", author=author)} == {author}
+        unknown = await call_tool(toolbox, "searchBooks", author="Somebody Else")
         assert {book["author"] for book in unknown} == {"Somebody Else"}
-        assert await told(toolbox, "searchBooks", author="Somebody Else") == unknown
-        assert await told(toolbox, "getBook", bookId=unknown[0]["id"]) == unknown[0]
-        assert len(await told(toolbox, "searchBooks", author="Somebody Else", limit=1)) == 1
+        assert await call_tool(toolbox, "searchBooks", author="Somebody Else") == unknown
+        assert await call_tool(toolbox, "getBook", bookId=unknown[0]["id"]) == unknown[0]
+        assert len(await call_tool(toolbox, "searchBooks", author="Somebody Else", limit=1)) == 1
 
-    within(LIBRARY, talk)
+    within(LIBRARY, converse)
 
 
 @pytest.mark.parametrize(
@@ -197,25 +197,25 @@ def test_a_list_has_what_fits_what_was_asked_for() -> None:
         (Call("get_order_details", {}, malformed="no JSON", text="{"), "The call cannot be read: no JSON."),
     ],
 )
-def test_a_wrong_call_is_an_error_and_changes_nothing(call: Call, expected: str) -> None:
-    async def talk(toolbox: Toolbox) -> None:
+def test_wrong_call_is_an_error_and_changes_nothing(call: Call, expected: str) -> None:
+    async def converse(toolbox: Toolbox) -> None:
         before = await state_of(toolbox)
         result = await toolbox.call(call)
         assert result.is_error
         assert result.text.startswith(expected)
         assert await state_of(toolbox) == before
 
-    within(RETAIL, talk)
+    within(RETAIL, converse)
 
 
-def test_what_shows_nowhere_else_is_recorded() -> None:
-    async def talk(toolbox: Toolbox) -> None:
+def test_call_without_a_visible_change_is_recorded() -> None:
+    async def converse(toolbox: Toolbox) -> None:
         before = await state_of(toolbox)
-        said = await told(toolbox, "transfer_to_human_agents", summary="wants a person")
-        assert said == "The customer is being transferred."
+        message = await call_tool(toolbox, "transfer_to_human_agents", summary="wants a person")
+        assert message == "The customer is being transferred."
         assert changes(before, await state_of(toolbox)).rows == {"transfer_to_human_agents": {"1": {"summary": "wants a person"}}}
 
-    within(RETAIL, talk)
+    within(RETAIL, converse)
 
 
 def test_expected_calls_lead_to_what_the_same_calls_lead_to() -> None:
@@ -225,13 +225,13 @@ def test_expected_calls_lead_to_what_the_same_calls_lead_to() -> None:
     call = Call("renewLoan", {"loanId": within(LIBRARY, key_of)})
     expected = within(LIBRARY, lambda toolbox: expected_changes([call], toolbox), "case-1/expected/x")
 
-    async def talk(toolbox: Toolbox) -> Any:
+    async def converse(toolbox: Toolbox) -> Any:
         before = await state_of(toolbox)
         await toolbox.call(call)
         return changes(before, await state_of(toolbox)).rows
 
     assert not expected.unknown
-    assert expected.expected == within(LIBRARY, talk)
+    assert expected.expected == within(LIBRARY, converse)
     assert list(expected.expected) == ["loan"]
 
 
@@ -240,7 +240,7 @@ def test_expected_calls_lead_to_what_the_same_calls_lead_to() -> None:
 def test_answers_fit_their_schemas(path: str, case: int) -> None:
     schemas = {each.tool.name: each.response for each in read_api(path).operations}
 
-    async def talk(toolbox: Toolbox) -> int:
+    async def converse(toolbox: Toolbox) -> int:
         state = await state_of(toolbox)
         looked = 0
         for kind, name, argument in (
@@ -253,16 +253,16 @@ def test_answers_fit_their_schemas(path: str, case: int) -> None:
             ("loan", "renewLoan", "loanId"),
         ):
             for row in state.get(kind, {}).values():
-                answer = await told(toolbox, name, **{argument: row.get(argument, row.get("id"))})
+                answer = await call_tool(toolbox, name, **{argument: row.get(argument, row.get("id"))})
                 wanted = Tool("answer", "", {"type": "object", "properties": {"answer": schemas[name]}})
                 assert violations({"answer": answer}, wanted) == []
                 looked += 1
         return looked
 
-    assert within(path, talk, f"case-{case}/0/x") > 10
+    assert within(path, converse, f"case-{case}/0/x") > 10
 
 
-def test_it_is_named_by_a_spec(tmp_path: Path) -> None:
+def test_openapi_spec_opens_a_mock_api(tmp_path: Path) -> None:
     source = open_tools([f"openapi:{LIBRARY}"])
     assert source.label == "openapi:library_api.yaml"
     assert [tool.name for tool in source.tools][:2] == ["searchBooks", "getBook"]

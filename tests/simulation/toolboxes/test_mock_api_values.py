@@ -27,7 +27,7 @@ from callmark.types import Call, Tool
 MANY = 40  # seeds that a value is made with
 
 
-def made(schema: Any, name: str = "value", kind: str = "thing") -> list[Any]:
+def generate(schema: Any, name: str = "value", kind: str = "thing") -> list[Any]:
     return [ValueGenerator(f"seed-{number}").generate(schema, name, ValueContext(kind, f"k{number}")) for number in range(MANY)]
 
 
@@ -66,10 +66,10 @@ def made(schema: Any, name: str = "value", kind: str = "thing") -> list[Any]:
         {},
     ],
 )
-def test_a_schema_allows_what_is_made_of_it(schema: dict[str, Any]) -> None:
+def test_generated_value_fits_its_schema(schema: dict[str, Any]) -> None:
     wanted = Tool("x", "", {"type": "object", "properties": {"value": schema}})
     not_understood = "(?=" in schema.get("pattern", "")
-    for value in made(schema):
+    for value in generate(schema):
         assert not_understood or violations({"value": value}, wanted) == []
 
 
@@ -99,13 +99,13 @@ def test_a_schema_allows_what_is_made_of_it(schema: dict[str, Any]) -> None:
         ("flavor", "cake", {}, r"[A-Z][a-z]+"),
     ],
 )
-def test_a_value_looks_like_what_it_is_called(name: str, kind: str, schema: dict[str, Any], looks: str) -> None:
-    values = made({"type": "string", **schema}, name, kind)
+def test_generated_value_fits_its_name(name: str, kind: str, schema: dict[str, Any], looks: str) -> None:
+    values = generate({"type": "string", **schema}, name, kind)
     assert all(re.fullmatch(looks, str(value)) for value in values), values[:3]
     assert len(set(values)) > 1
 
 
-def test_the_same_place_has_the_same_value() -> None:
+def test_same_place_has_the_same_value() -> None:
     about = ValueContext("user", "u1")
     one, other = ValueGenerator("s"), ValueGenerator("s")
     assert [one.generate({"type": "string"}, name, about) for name in ("email", "city")] == [
@@ -118,7 +118,7 @@ def test_the_same_place_has_the_same_value() -> None:
 @pytest.mark.parametrize(
     "pattern", ["[", "(", "a{", "[^a]", "\\p{L}", "(?P<a>b)", "*", "a" * 300, "(" * 150, "a{999}b{999}", "\\", "(((a+)+)+)+"]
 )
-def test_a_pattern_that_is_not_understood_gives_nothing_or_what_fits_it(pattern: str) -> None:
+def test_unsupported_pattern_gives_none_or_a_match(pattern: str) -> None:
     text = text_matching(pattern, Random(1))
     assert text is None or re.search(pattern, text)
 
@@ -131,26 +131,26 @@ def test_repeats_inside_of_repeats_are_given_up(inside: str) -> None:
 @pytest.mark.parametrize("bound", ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"])
 @pytest.mark.parametrize("value", [1e-320, 10**400, -(10**400), float("inf"), float("nan")])
 @pytest.mark.parametrize("type_", ["integer", "number"])
-def test_a_bound_that_cannot_be_counted_with_is_none(bound: str, value: float, type_: str) -> None:
-    assert made({"type": type_, bound: value}) == made({"type": type_})
+def test_unusable_bound_is_ignored(bound: str, value: float, type_: str) -> None:
+    assert generate({"type": type_, bound: value}) == generate({"type": type_})
 
 
 @pytest.mark.parametrize(
     ("name", "future"), [("deliveryDate", True), ("next_visit", True), ("due_on", True), ("date", True), ("created_on", False)]
 )
-def test_a_day_is_to_come_where_its_name_says_so(name: str, future: bool) -> None:
-    assert {value > TODAY.isoformat() for value in made({"type": "string", "format": "date"}, name)} == {future}
+def test_date_is_in_the_future_where_its_name_says_so(name: str, future: bool) -> None:
+    assert {value > TODAY.isoformat() for value in generate({"type": "string", "format": "date"}, name)} == {future}
 
 
 @pytest.mark.parametrize(
     "expected",
     ["an umbrella", "a unit", "a university", "a one-time code", "an hour", "a user", "an unpaid order", "an order", "a house", "a URL"],
 )
-def test_an_article_is_as_it_is_spoken(expected: str) -> None:
+def test_article_follows_the_sound(expected: str) -> None:
     assert with_article(expected.partition(" ")[2]) == expected
 
 
-def test_a_long_description_is_read_in_no_time() -> None:
+def test_long_description_is_read_fast() -> None:
     kind = ResourceKind("order", "id", ("id",), {"status": {"enum": ["pending", "done"]}})
     for text in ("a" * 200_000, "a-" * 100_000, "a " * 100_000):
         begun = perf_counter()
@@ -159,7 +159,7 @@ def test_a_long_description_is_read_in_no_time() -> None:
         assert perf_counter() - begun < 1
 
 
-def test_the_own_key_of_a_kind_comes_before_what_others_call_it() -> None:
+def test_own_key_of_a_kind_comes_first() -> None:
     kind = ResourceKind("order", "id", ("id", "order_id", "orderNumber"), {"id": {}}, {"id"}, {"id": Field("id", {})})
     kinds = ResourceKinds([])
     kinds.by_name["order"] = kind
@@ -189,7 +189,7 @@ def test_names_in_words(name: str, words: tuple[str, ...], noun: str, stem: str 
 
 
 @pytest.mark.parametrize("noun", ["order", "box", "category", "payment method", "dish", "day", "lens"])
-def test_a_plural_has_its_singular(noun: str) -> None:
+def test_plural_has_its_singular(noun: str) -> None:
     assert singular(plural(noun)) == singular(noun) == noun
 
 
@@ -202,12 +202,12 @@ def document(tmp_path: Path, answer: Any, **more: Any) -> str:
 
 
 def looked(path: str) -> str:
-    async def talk() -> str:
+    async def converse() -> str:
         async with MockApiToolSource(path) as source, source.open_toolbox("c/0/x") as toolbox:
             await toolbox.state()
             return (await toolbox.call(Call("look", {}))).text
 
-    return asyncio.run(talk())
+    return asyncio.run(converse())
 
 
 _TREE = {
@@ -237,13 +237,13 @@ _TREE = {
         ({"type": "integer", "minimum": 10, "maximum": 1}, "1"),
     ],
 )
-def test_any_answer_is_got_along_with(tmp_path: Path, answer: Any, expected: str) -> None:
+def test_any_response_schema_works(tmp_path: Path, answer: Any, expected: str) -> None:
     text = looked(document(tmp_path, answer, components={"schemas": {"Tree": _TREE}}))
     assert text.startswith(expected)
     assert len(text) < 5000
 
 
-def test_an_operation_without_responses_says_that_all_is_well(tmp_path: Path) -> None:
+def test_operation_without_responses_returns_ok(tmp_path: Path) -> None:
     path = tmp_path / "api.json"
     path.write_text('{"openapi": "3.0.0", "paths": {"/x": {"get": {"operationId": "look"}}}}', encoding="utf-8")
     assert looked(str(path)) == "OK"
@@ -261,7 +261,7 @@ def test_nesting_without_measure_is_refused_or_cut(tmp_path: Path, depth: int) -
             looked(whole)
 
 
-def test_an_answer_that_only_wraps_another_is_about_that(tmp_path: Path) -> None:
+def test_wrapped_response_has_the_inner_kind(tmp_path: Path) -> None:
     movie = {"type": "object", "properties": {"id": {"type": "integer"}, "title": {"type": "string"}}}
     page = {
         "type": "object",
@@ -274,29 +274,29 @@ def test_an_answer_that_only_wraps_another_is_about_that(tmp_path: Path) -> None
     path = tmp_path / "api.json"
     path.write_text(json.dumps({"openapi": "3.0.0", "paths": operations}), encoding="utf-8")
 
-    async def talk() -> tuple[Any, Any]:
+    async def converse() -> tuple[Any, Any]:
         async with MockApiToolSource(str(path)) as source, source.open_toolbox("c/0/x") as toolbox:
             before = json.loads((await toolbox.call(Call("look", {}))).text)
             await toolbox.call(Call("drop", {"id": before["data"]["items"][0]["id"]}))
             return before, json.loads((await toolbox.call(Call("look", {}))).text)
 
-    before, after = asyncio.run(talk())
+    before, after = asyncio.run(converse())
     assert before["data"]["total"] == len(before["data"]["items"]) > 1
     assert after == {"data": {"total": before["data"]["total"] - 1, "items": before["data"]["items"][1:]}}
 
 
-def test_what_stands_in_a_path_is_a_key_whatever_it_is_called() -> None:
+def test_path_parameter_is_a_key_whatever_its_name() -> None:
     kinds = ResourceKinds(read_api(str(Path(__file__).parents[2] / "synthesis" / "clinic_api.yaml")).operations)
     assert {name: kind.key for name, kind in kinds.by_name.items()} == {"patient": "mrn", "appointment": "number", "car": "plate"}
     assert kinds.kind_of_parameter("plate", "/fuel") == "car"
 
 
 @pytest.mark.parametrize(("fields", "person"), [(["iban", "balance"], False), (["iban", "email"], True)])
-def test_an_account_is_somebody_where_it_says_who(fields: list[str], person: bool) -> None:
+def test_account_with_personal_fields_is_a_person(fields: list[str], person: bool) -> None:
     assert ResourceKind("account", "iban", ("iban",), {field: {} for field in fields}).is_person is person
 
 
-def test_kinds_are_told_by_keys() -> None:
+def test_kinds_are_found_by_keys() -> None:
     kinds = ResourceKinds(read_api(str(Path(__file__).parents[2] / "synthesis" / "retail_api.yaml")).operations)
     assert {name: kind.key for name, kind in kinds.by_name.items()} == {
         "user": "user_id",

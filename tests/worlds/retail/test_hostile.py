@@ -1,6 +1,6 @@
 """Arguments that no schema allows, for every argument of every tool: refused at once, and the database stays unchanged."""
 
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -39,9 +39,9 @@ def test_hostile_argument_is_refused_and_changes_nothing(store: Store, hostile: 
         for key in good:
             if (key, hostile) == ("address2", "an empty text"):
                 continue  # there may be none
-            begin = perf_counter()
+            begin = process_time()
             sentence = refusal_sentence(store, tool, {**good, key: HOSTILE[hostile]})
-            assert perf_counter() - begin < 0.5
+            assert process_time() - begin < 0.5
             assert "expected" in sentence or "are taken" in sentence or "missing" in sentence
             sentence.encode()
 

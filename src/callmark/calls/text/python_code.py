@@ -20,7 +20,7 @@ _STRING = re.compile(STRING_PATTERN, re.DOTALL)
 
 
 def read_code_call(name: str, source: str) -> Call:
-    """Return the call that a piece of code writes, if its arguments are keywords and literals; else malformed, with the code as its text."""
+    """Return the call that code writes, if its arguments are keywords and literals; else a malformed call with the code as its text."""
     try:
         call = read_call({"name": name, "arguments": _read_keywords(source[len(name) :])})
     except NotStrict as problem:

@@ -16,7 +16,7 @@ from msgspec.structs import force_setattr
 
 from callmark.calls.confirmation import is_confirmation
 from callmark.calls.results import match_results
-from callmark.calls.sequence import CallWithResult, CallPattern, PatternStep, find_pattern
+from callmark.calls.sequence import CallPattern, CallWithResult, PatternStep, find_pattern
 from callmark.grading.attempt import Attempt
 from callmark.grading.evaluator import Metric, Result
 from callmark.grading.evaluators.policy_rules import Rule, RuleKind, read_rules
@@ -56,7 +56,8 @@ class PolicyEvaluator(Struct, frozen=True):
     def __post_init__(self) -> None:
         rules: Any = self.rules
         if not isinstance(rules, tuple):
-            force_setattr(self, "rules", read_rules(rules))
+            # callmark.toml may hold the list itself: [[evaluators.policy.rules]]
+            force_setattr(self, "rules", read_rules({"rules": rules} if isinstance(rules, list) else rules))
 
     def evaluate(self, attempt: Attempt) -> Result:
         has_transcript = attempt.prediction is not None and bool(attempt.prediction.transcript)
@@ -106,7 +107,7 @@ def _conversation(attempt: Attempt) -> _Conversation:
 
 
 def _read_transcript(transcript: Sequence[Message]) -> _Conversation:
-    results = match_results(transcript).of
+    results = match_results(transcript).by_call
     places = [(message, call) for message, turn in enumerate(transcript) for call in range(len(turn.calls))]
     return _Conversation(
         tuple(

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from callmark.calls.matchers import has_matcher, recorded_value
 from callmark.calls.pairing import ArgumentComparison, compare_arguments, pair_calls
-from callmark.calls.strict import DEEPEST, is_deeper_than, dump
+from callmark.calls.strict import DEEPEST, dump, is_deeper_than
 from callmark.calls.values import exact
 from callmark.grading.attempt import Attempt
 from callmark.grading.evaluator import Metric, Result
@@ -236,7 +236,9 @@ def _differences(row: ChangedRow) -> list[tuple[str, str]]:
     if row.actual_key is None:
         if row.new:
             return [(row.table, f"{row.table}: a new row was not made, {_shown(recorded_value(row.expected))} was expected")]
-        missing = "it was not deleted" if row.expected is None else f"a change was not made, {_shown(recorded_value(row.expected))} was expected"
+        missing = (
+            "it was not deleted" if row.expected is None else f"a change was not made, {_shown(recorded_value(row.expected))} was expected"
+        )
         return [(row.table, f"{place}: {missing}")]
     if row.expected_key is None:
         extra = "it was deleted" if row.actual is None else f"a {'new row' if row.new else 'change'} was made, {_shown(row.actual)}"

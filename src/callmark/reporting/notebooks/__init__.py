@@ -1,1 +1,1 @@
-"""A run as two notebooks, those of document 004: how good it is, and what went wrong."""
+"""Write a run as two executed notebooks."""

@@ -1,6 +1,6 @@
-"""`error_analysis.ipynb`: what went wrong, where, and how often."""
+"""The sections of `error_analysis.ipynb`: what went wrong, where, and how often."""
 
-from callmark.reporting.notebooks.sections import NOTHING_SCORED, OPENING, Section
+from callmark.reporting.notebooks.sections import NOTHING_SCORED, OPENING_CELLS, Section
 
 ERROR_ANALYSIS = (
     Section(
@@ -9,8 +9,8 @@ ERROR_ANALYSIS = (
 What went wrong, where, and how often? A fault is one thing that is wrong with one call, as the evaluator that stands for the run counts it;
 errors (time-outs, crashes) are no faults, and stand at the end. How good the run is as a whole is in `evaluation.ipynb`.
 """,
-        OPENING,
-        unscored=True,
+        OPENING_CELLS,
+        applies_unscored=True,
     ),
     NOTHING_SCORED,
     Section(
@@ -29,7 +29,7 @@ rows = [
         "scenario type": grade.scenario_type,
         "fault": fault.kind.replace("_", " "),
         "expected": None if fault.expected_index is None else grade.expected[fault.expected_index],
-        "made": None if fault.actual_index is None else grade.actual[fault.actual_index],
+        "actual": None if fault.actual_index is None else grade.actual[fault.actual_index],
         "argument": fault.argument,
         "in words": fault_sentence(fault),
     }
@@ -41,16 +41,16 @@ faults = pd.DataFrame(rows)
 """,
             "faults-chart": """
 kinds = faults.groupby("fault").agg(times=("case", "size"), cases=("case", "nunique"), example=("in words", "first"))
-kinds = shown(kinds.sort_values("times", ascending=False, kind="stable").reset_index(), 120)
+kinds = display_table(kinds.sort_values("times", ascending=False, kind="stable").reset_index(), 120)
 alt.Chart(kinds, title="What went wrong").mark_bar().encode(
-    y=alt.Y("fault:N", sort=None, title=None), x=alt.X("times:Q", title="faults", axis=whole)
+    y=alt.Y("fault:N", sort=None, title=None), x=alt.X("times:Q", title="faults", axis=count_axis)
 )
 """,
             "faults-table": """
 kinds.set_index("fault")
 """,
         },
-        lambda facts: bool(facts.summary.faults),
+        lambda data: bool(data.summary.faults),
         "Nothing: every call that was expected was made, with the right arguments, and no other.",
     ),
     Section(
@@ -63,29 +63,30 @@ A function that has both may be called at the wrong time. Below, case by case: w
         {
             "calls-chart": """
 functions = summary.details.functions.functions
-amiss = [{"name": one.name, "missed": one.expected - one.paired, "extra": one.actual - one.paired} for one in functions]
-amiss = shown(sorted((one for one in amiss if one["missed"] or one["extra"]), key=lambda one: -one["missed"] - one["extra"])[:50])
-sides = amiss.head(20).assign(missed=-amiss["missed"]).melt(id_vars="name", var_name="side", value_name="calls")
+miscounted = [{"name": one.name, "missed": one.expected - one.paired, "extra": one.actual - one.paired} for one in functions]
+miscounted = [one for one in miscounted if one["missed"] or one["extra"]]
+miscounted = display_table(sorted(miscounted, key=lambda one: -one["missed"] - one["extra"])[:50])
+sides = miscounted.head(20).assign(missed=-miscounted["missed"]).melt(id_vars="name", var_name="side", value_name="calls")
 alt.Chart(sides, title="Missed and extra calls").mark_bar().encode(
     y=alt.Y("name:N", sort=None, title=None),
-    x=alt.X("calls:Q", title="missed  ·  extra", axis=whole),
+    x=alt.X("calls:Q", title="missed  ·  extra", axis=count_axis),
     color=alt.Color("side:N", title=None, sort=["missed", "extra"]),
 )
 """,
             "calls-table": """
-amiss.set_index("name")
+miscounted.set_index("name")
 """,
             "missed-table": """
 missed = faults[faults["expected"].notna() & faults["argument"].isna()]
 missed = missed.groupby(["case", "in words"], sort=False).size().reset_index(name="times")
-shown(missed.rename(columns={"in words": "missed"}).head(30), 200).set_index("case")
+display_table(missed.rename(columns={"in words": "missed"}).head(30), 200).set_index("case")
 """,
             "extra-table": """
 extra = faults[faults["expected"].isna()].groupby(["case", "in words"], sort=False).size().reset_index(name="times")
-shown(extra.rename(columns={"in words": "extra"}).head(30), 200).set_index("case")
+display_table(extra.rename(columns={"in words": "extra"}).head(30), 200).set_index("case")
 """,
         },
-        lambda facts: any(one.expected > one.paired or one.actual > one.paired for one in facts.details.functions.functions),
+        lambda data: any(one.expected > one.paired or one.actual > one.paired for one in data.details.functions.functions),
         "No expected call is missing, and none was made that was not expected.",
     ),
     Section(
@@ -98,14 +99,14 @@ descriptions, or examples that tell them apart. "(no call)" says that nothing wa
             "instead-chart": """
 confused = summary.details.confusion.most_confused(30)
 rows = list(dict.fromkeys(cell.expected for cell in confused))[:15]
-cells = shown(to_builtins([cell for cell in summary.details.confusion.cells if cell.expected in rows][:200]), 44)
+cells = display_table(to_builtins([cell for cell in summary.details.confusion.cells if cell.expected in rows][:200]), 44)
 grid = alt.Chart(cells, title="Which tool was called instead").encode(
-    x=alt.X("made:N", title="called", axis=alt.Axis(labelAngle=-45)), y=alt.Y("expected:N", title="expected")
+    x=alt.X("actual:N", title="called", axis=alt.Axis(labelAngle=-45)), y=alt.Y("expected:N", title="expected")
 )
 grid.mark_rect().encode(color=alt.Color("count:Q", title="cases")) + grid.mark_text(color="black").encode(text="count:Q")
 """,
             "instead-table": """
-shown(to_builtins(confused)).set_index("expected")
+display_table(to_builtins(confused)).set_index("expected")
 """,
             "calling-table": """
 calling = summary.details.confusion.call_counts
@@ -122,7 +123,7 @@ counts = {
 pd.DataFrame({"number": counts})
 """,
         },
-        lambda facts: bool(facts.details.confusion.most_confused(1)),
+        lambda data: bool(data.details.confusion.most_confused(1)),
         "No tool was called in place of another.",
     ),
     Section(
@@ -135,14 +136,14 @@ wrong place in it. **Wrong types** and **unknown** ones say that the schema was 
         {
             "arguments-chart": """
 arguments = summary.details.functions.arguments[:50]
-ways = {"missing": "missing", "extra": "extra", "unknown": "unknown", "wrong_type": "wrong type", "wrong_value": "wrong value"}
-counted = [{said: getattr(one, way) for way, said in ways.items()} for one in arguments]
-named = shown([{"argument": f"{one.function}.{one.argument}", **counts} for one, counts in zip(arguments, counted)], 80)
-counts = named.head(20).melt(id_vars="argument", var_name="way", value_name="times")
+labels = {"missing": "missing", "extra": "extra", "unknown": "unknown", "wrong_type": "wrong type", "wrong_value": "wrong value"}
+counted = [{label: getattr(one, kind) for kind, label in labels.items()} for one in arguments]
+named = display_table([{"argument": f"{one.function}.{one.argument}", **counts} for one, counts in zip(arguments, counted)], 80)
+counts = named.head(20).melt(id_vars="argument", var_name="kind", value_name="times")
 alt.Chart(counts[counts["times"] > 0], title="Wrong arguments").mark_bar().encode(
     y=alt.Y("argument:N", sort=None, title=None),
-    x=alt.X("sum(times):Q", title="times", axis=whole),
-    color=alt.Color("way:N", title=None, sort=list(ways.values())),
+    x=alt.X("sum(times):Q", title="times", axis=count_axis),
+    color=alt.Color("kind:N", title=None, sort=list(labels.values())),
 )
 """,
             "arguments-table": """
@@ -155,10 +156,10 @@ examples = [
     for one in arguments
     for example in one.examples
 ]
-shown(examples[:50], 100).rename(columns={"kind": "fault"}).set_index("argument")
+display_table(examples[:50], 100).rename(columns={"kind": "fault"}).set_index("argument")
 """,
         },
-        lambda facts: bool(facts.details.functions.arguments),
+        lambda data: bool(data.details.functions.arguments),
         "No argument was wrong.",
     ),
     Section(
@@ -170,14 +171,14 @@ all the way down is a habit.
         {
             "where-chart": """
 where = faults.groupby(["scenario type", "fault"]).size().reset_index(name="faults")
-where = shown(where.sort_values("faults", ascending=False, kind="stable").head(200), 44)
+where = display_table(where.sort_values("faults", ascending=False, kind="stable").head(200), 44)
 grid = alt.Chart(where, title="Faults by scenario type").encode(
     x=alt.X("fault:N", title=None, axis=alt.Axis(labelAngle=-45)), y=alt.Y("scenario type:N", title=None)
 )
 grid.mark_rect().encode(color=alt.Color("faults:Q")) + grid.mark_text(color="black").encode(text="faults:Q")
 """,
         },
-        lambda facts: facts.run.scenarios and bool(facts.summary.faults),
+        lambda data: data.run.scenarios and bool(data.summary.faults),
     ),
     Section(
         """## Where it goes wrong
@@ -188,14 +189,14 @@ dark all the way down is a habit.
         {
             "where-chart": """
 where = faults.assign(tool=faults["expected"].fillna("(no call)")).groupby(["tool", "fault"]).size().reset_index(name="faults")
-where = shown(where.sort_values("faults", ascending=False, kind="stable").head(200), 44)
+where = display_table(where.sort_values("faults", ascending=False, kind="stable").head(200), 44)
 grid = alt.Chart(where, title="Faults by expected tool").encode(
     x=alt.X("fault:N", title=None, axis=alt.Axis(labelAngle=-45)), y=alt.Y("tool:N", title=None)
 )
 grid.mark_rect().encode(color=alt.Color("faults:Q")) + grid.mark_text(color="black").encode(text="faults:Q")
 """,
         },
-        lambda facts: not facts.run.scenarios and bool(facts.summary.faults),
+        lambda data: not data.run.scenarios and bool(data.summary.faults),
     ),
     Section(
         """## The worst cases
@@ -208,14 +209,14 @@ whole of one.
 each = scored.groupby("case", sort=False)
 worst = each[main].mean().assign(trials=each.size(), expected=each["expected"].first()).reset_index()
 worst = worst[worst[run.headline] < 1].sort_values([run.headline, *main, "case"]).head(20)
-shown(worst, 160).set_index("case")
+display_table(worst, 160).set_index("case")
 """,
             "worst-faults-table": """
-told = faults.groupby(["case", "in words"], sort=False).size().reset_index(name="times")
-shown(worst[["case"]].merge(told, on="case").head(50), 300).set_index("case")
+by_case = faults.groupby(["case", "in words"], sort=False).size().reset_index(name="times")
+display_table(worst[["case"]].merge(by_case, on="case").head(50), 300).set_index("case")
 """,
         },
-        lambda facts: facts.has_headline and bool(facts.summary.faults),
+        lambda data: data.has_headline and bool(data.summary.faults),
         "There is none that has a fault.",
     ),
     Section(
@@ -226,12 +227,16 @@ right, what breaks a rule of the policy, what the conversation left in another s
 """,
         {
             "notes-table": """
-noted = [{"note": note.kind.replace("_", " "), "case": grade.case, "said": note.sentence} for grade in run.grades() for note in grade.notes]
-notes = pd.DataFrame(noted).groupby("note").agg(times=("case", "size"), cases=("case", "nunique"), example=("said", "first"))
-shown(notes.sort_values("times", ascending=False, kind="stable").reset_index(), 200).set_index("note")
+note_rows = [
+    {"note": note.kind.replace("_", " "), "case": grade.case, "sentence": note.sentence}
+    for grade in run.grades()
+    for note in grade.notes
+]
+notes = pd.DataFrame(note_rows).groupby("note").agg(times=("case", "size"), cases=("case", "nunique"), example=("sentence", "first"))
+display_table(notes.sort_values("times", ascending=False, kind="stable").reset_index(), 200).set_index("note")
 """,
         },
-        lambda facts: bool(facts.summary.notes),
+        lambda data: bool(data.summary.notes),
     ),
     Section(
         """## Errors
@@ -240,11 +245,11 @@ What is not the model's doing, and in none of the numbers. With many of them the
 """,
         {
             "errors-table": """
-shown([{"error": text, "times": times} for text, times in list(summary.error_texts.items())[:50]], 200).set_index("error")
+display_table([{"error": text, "times": times} for text, times in list(summary.error_texts.items())[:50]], 200).set_index("error")
 """,
         },
-        lambda facts: bool(facts.summary.errors),
+        lambda data: bool(data.summary.errors),
         "None.",
-        unscored=True,
+        applies_unscored=True,
     ),
 )

@@ -1,6 +1,6 @@
-"""`evaluation.ipynb`: how good a run is, with document 004's readings of its numbers."""
+"""The sections of `evaluation.ipynb`: how good a run is, with interpretations of its numbers."""
 
-from callmark.reporting.notebooks.sections import NOTHING_SCORED, OPENING, Section
+from callmark.reporting.notebooks.sections import NOTHING_SCORED, OPENING_CELLS, Section
 
 EVALUATION = (
     Section(
@@ -9,8 +9,8 @@ EVALUATION = (
 How good is the run? Every number here is one of callmark's own (`docs/metrics.md` says how each is worked out), read from the run folder
 when the notebook is run. What went wrong, call by call, is in `error_analysis.ipynb`.
 """,
-        OPENING,
-        unscored=True,
+        OPENING_CELLS,
+        applies_unscored=True,
     ),
     NOTHING_SCORED,
     Section(
@@ -21,7 +21,7 @@ out of twenty. Two numbers whose intervals overlap widely may well be the same. 
 """,
         {
             "metrics-chart": """
-metrics = shown([{"metric": name, **to_builtins(found)} for name, found in summary.metrics.items()])
+metrics = display_table([{"metric": name, **to_builtins(found)} for name, found in summary.metrics.items()])
 across = alt.Chart(metrics, title="Every metric and its 95 % interval").encode(y=alt.Y("metric:N", sort=None, title=None))
 means = across.mark_point(filled=True, size=70, opacity=1).encode(x=alt.X("mean:Q", title="mean"))
 across.mark_rule(strokeWidth=3, opacity=0.35).encode(x=alt.X("low:Q", title="mean"), x2="high:Q") + means
@@ -51,11 +51,11 @@ first.
 """,
         {
             "readings": """
-said = summary.details.interpretations
-shown([{"of": one.subject, "says": one.text, "check first": "; ".join(one.checks)} for one in said], 300).set_index("of")
+interpretations = summary.details.interpretations
+display_table([{"of": one.subject, "says": one.text, "check first": "; ".join(one.checks)} for one in interpretations], 300).set_index("of")
 """,
         },
-        lambda facts: bool(facts.details.interpretations),
+        lambda data: bool(data.details.interpretations),
         "Nothing stands out: no number of this run is low, or far from the one that it is read against.",
     ),
     Section(
@@ -69,15 +69,15 @@ look at what they have in common. A bar counts the cases from its number up to t
 graded = [name for name in main if not scored[name].isin([0, 1]).all()] or [run.headline]
 spread = scored[graded].melt(var_name="metric", value_name="score").dropna()
 spread["from"] = (spread["score"] * 10 + 1e-9).astype(int).clip(0, 9) / 10
-counts = shown(spread.groupby(["metric", "from"]).size().reset_index(name="cases"))
+counts = display_table(spread.groupby(["metric", "from"]).size().reset_index(name="cases"))
 alt.Chart(counts, title="How the scores are spread", width=280, height=140).mark_bar().encode(
     x=alt.X("from:O", title="score", scale=alt.Scale(domain=[n / 10 for n in range(10)]), axis=alt.Axis(format=".1f", labelAngle=0)),
-    y=alt.Y("cases:Q", title="cases", axis=whole),
+    y=alt.Y("cases:Q", title="cases", axis=count_axis),
     facet=alt.Facet("metric:N", columns=2, title=None),
 )
 """,
         },
-        lambda facts: facts.has_headline,
+        lambda data: data.has_headline,
     ),
     Section(
         """## Scenario types: is the business process followed?
@@ -92,16 +92,16 @@ right.
         {
             "scenario-types-chart": """
 types = summary.details.breakdowns.by_scenario_type
-found = shown([{"scenario type": part.name, "n": part.n, "score": part.means.get(run.headline)} for part in types[:20]])
+found = display_table([{"scenario type": part.name, "n": part.n, "score": part.means.get(run.headline)} for part in types[:20]])
 alt.Chart(found, title=f"{one_line(run.headline, 60)} by scenario type").mark_bar().encode(
     y=alt.Y("scenario type:N", sort=None, title=None), x=alt.X("score:Q", title="mean", scale=alt.Scale(domain=[0, 1]))
 )
 """,
             "scenario-types-table": """
-shown([{"scenario type": part.name, "n": part.n, **part.means} for part in types[:50]]).set_index("scenario type")
+display_table([{"scenario type": part.name, "n": part.n, **part.means} for part in types[:50]]).set_index("scenario type")
 """,
         },
-        lambda facts: facts.run.scenarios and len(facts.details.breakdowns.by_scenario_type) > 1,
+        lambda data: data.run.scenarios and len(data.details.breakdowns.by_scenario_type) > 1,
     ),
     Section(
         """## Scenario by scenario
@@ -113,10 +113,10 @@ reliable, even if its mean looks fair.
             "scenarios-table": """
 each = scored.groupby(["scenario_type", "case"], sort=False, dropna=False)
 table = each[main].mean().assign(trials=each.size()).reset_index()
-shown(table.sort_values([run.headline, *main, "case"]).head(50)).set_index("case")
+display_table(table.sort_values([run.headline, *main, "case"]).head(50)).set_index("case")
 """,
         },
-        lambda facts: facts.run.scenarios and facts.has_headline,
+        lambda data: data.run.scenarios and data.has_headline,
     ),
     Section(
         """## Tools
@@ -127,16 +127,16 @@ cases in which nothing is to be called.
         {
             "tools-chart": """
 tools = summary.details.breakdowns.by_tool
-found = shown([{"tool": part.name, "n": part.n, "score": part.means.get(run.headline)} for part in tools[:20]])
+found = display_table([{"tool": part.name, "n": part.n, "score": part.means.get(run.headline)} for part in tools[:20]])
 alt.Chart(found, title=f"{one_line(run.headline, 60)} by tool").mark_bar().encode(
     y=alt.Y("tool:N", sort=None, title=None), x=alt.X("score:Q", title="mean", scale=alt.Scale(domain=[0, 1]))
 )
 """,
             "tools-table": """
-shown([{"tool": part.name, "n": part.n, **{name: part.means.get(name) for name in main}} for part in tools[:50]]).set_index("tool")
+display_table([{"tool": part.name, "n": part.n, **{name: part.means.get(name) for name in main}} for part in tools[:50]]).set_index("tool")
 """,
         },
-        lambda facts: not facts.run.scenarios and facts.has_headline,
+        lambda data: not data.run.scenarios and data.has_headline,
     ),
     Section(
         """## Deep in a conversation
@@ -146,7 +146,7 @@ By how many messages stand before the decision. A fall to the right says that it
         {
             "positions-chart": """
 positions = summary.details.breakdowns.by_position
-found = shown([{"messages before": part.name, "n": part.n, "score": part.means.get(run.headline)} for part in positions])
+found = display_table([{"messages before": part.name, "n": part.n, "score": part.means.get(run.headline)} for part in positions])
 alt.Chart(found, title=f"{one_line(run.headline, 60)} by position", width=420).mark_line(point=True).encode(
     x=alt.X("messages before:O", sort=None, axis=alt.Axis(labelAngle=0)), y=alt.Y("score:Q", title="mean", scale=alt.Scale(domain=[0, 1]))
 )
@@ -155,7 +155,7 @@ alt.Chart(found, title=f"{one_line(run.headline, 60)} by position", width=420).m
 found.set_index("messages before")
 """,
         },
-        lambda facts: not facts.run.scenarios and len(facts.details.breakdowns.by_position) > 1,
+        lambda data: not data.run.scenarios and len(data.details.breakdowns.by_position) > 1,
     ),
     Section(
         """## Conversation by conversation
@@ -166,10 +166,10 @@ The mean over the decision points of each, the lowest first, up to fifty of them
             "conversations-table": """
 each = scored.groupby(scored["conversation"].fillna(scored["case"]).rename("in"), sort=False)
 table = each[main].mean().assign(**{"decision points": each.size()}).reset_index()
-shown(table.sort_values([run.headline, "in"]).head(50)).set_index("in")
+display_table(table.sort_values([run.headline, "in"]).head(50)).set_index("in")
 """,
         },
-        lambda facts: not facts.run.scenarios and facts.has_headline,
+        lambda data: not data.run.scenarios and data.has_headline,
     ),
     Section(
         """## Functions
@@ -179,7 +179,7 @@ The functions with the lowest of either are the ones to improve first. A functio
 """,
         {
             "functions-chart": """
-functions = shown(to_builtins(summary.details.functions.functions[:50]))
+functions = display_table(to_builtins(summary.details.functions.functions[:50]))
 measured = functions.head(20).melt(id_vars="name", value_vars=["precision", "recall"], var_name="measure", value_name="share")
 alt.Chart(measured, title="Precision and recall of each function", height=alt.Step(9)).mark_bar().encode(
     y=alt.Y("name:N", sort=None, title=None),
@@ -189,10 +189,10 @@ alt.Chart(measured, title="Precision and recall of each function", height=alt.St
 )
 """,
             "functions-table": """
-functions.rename(columns={"right": "all arguments right"}).set_index("name")
+functions.rename(columns={"correct": "all arguments right"}).set_index("name")
 """,
         },
-        lambda facts: bool(facts.details.functions.functions),
+        lambda data: bool(data.details.functions.functions),
         "No function was expected, and none was called.",
     ),
     Section(
@@ -220,7 +220,7 @@ same = {"cases": tried.trial_consistency, "groups of similar cases": tried.group
 pd.DataFrame([{"": name, "the same outcome every time": one.same, "of": one.n} for name, one in same.items() if one.n]).set_index("")
 """,
         },
-        lambda facts: facts.details.trials is not None,
+        lambda data: data.details.trials is not None,
     ),
     Section(
         """## What it took
@@ -229,9 +229,9 @@ Seconds in the middle and at the slow end (the 95th percentile), tokens, and cos
 """,
         {
             "usage-table": """
-shown([to_builtins(summary.usage)]).rename(columns=lambda name: name.replace("_", " ")).T.set_axis(["in all"], axis="columns")
+display_table([to_builtins(summary.usage)]).rename(columns=lambda name: name.replace("_", " ")).T.set_axis(["in all"], axis="columns")
 """,
         },
-        lambda facts: facts.summary.usage is not None,
+        lambda data: data.summary.usage is not None,
     ),
 )

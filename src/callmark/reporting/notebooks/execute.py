@@ -1,7 +1,7 @@
-"""Notebooks executed by this Python, each in a kernel of its own: nothing is installed, and nobody but this machine is asked.
+"""Execute notebooks with this Python, each in its own kernel, without a network.
 
-A kernel takes nothing from the folder that it works in, which may be anybody's, nor from the user's own settings: no module, no start-up
-file. It leaves nothing behind, however it ends.
+A kernel takes no module and no start-up file from its working folder, which may be anybody's, nor from the user's settings. It leaves
+nothing behind, however it ends.
 """
 
 import asyncio
@@ -15,46 +15,46 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-LONGEST = 600  # seconds that one cell may take
-PYTHON = {"display_name": "Python 3", "language": "python", "name": "python3"}
-_LAUNCH = ("-P", "-m", "ipykernel_launcher", "-f", "{connection_file}")
-_ALONE = ("--InteractiveShellApp.ignore_cwd=True", "--HistoryManager.enabled=False")
+CELL_TIMEOUT = 600  # seconds
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+_KERNEL_COMMAND = ("-P", "-m", "ipykernel_launcher", "-f", "{connection_file}")
+_ISOLATION_OPTIONS = ("--InteractiveShellApp.ignore_cwd=True", "--HistoryManager.enabled=False")
 
 
-def execute(books: "Mapping[str, NotebookNode]", folder: Path, *, longest: int = LONGEST) -> None:
-    """Fill in the outputs of these notebooks, which have a name each, side by side, from within the folder. An error in a cell, or a cell
-    that takes longer, raises `RuntimeError` with the notebook, the cell and what it said.
+def execute(books: "Mapping[str, NotebookNode]", folder: Path, *, cell_timeout: int = CELL_TIMEOUT) -> None:
+    """Execute notebooks by name, at the same time and in a folder, and add the outputs to them. An error in a cell, or a timeout, raises
+    `RuntimeError` with the notebook, the cell and the error.
     """
-    asyncio.run(_execute_all(books, folder, longest))
+    asyncio.run(_execute_all(books, folder, cell_timeout))
 
 
-async def _execute_all(books: "Mapping[str, NotebookNode]", folder: Path, longest: int) -> None:
-    tasks = [_execute(book, name, folder, longest) for name, book in books.items()]
-    # each to its end, whatever becomes of the other: a kernel that is just starting cannot be stopped
+async def _execute_all(books: "Mapping[str, NotebookNode]", folder: Path, cell_timeout: int) -> None:
+    tasks = [_execute(book, name, folder, cell_timeout) for name, book in books.items()]
+    # run each to its end even if the other fails: a kernel that is just starting cannot be stopped
     for outcome in await asyncio.gather(*tasks, return_exceptions=True):
         if outcome is not None:
             raise outcome
 
 
-async def _execute(book: "NotebookNode", name: str, folder: Path, longest: int) -> None:
+async def _execute(book: "NotebookNode", name: str, folder: Path, cell_timeout: int) -> None:
     from jupyter_client.kernelspec import KernelSpecManager
     from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
     from nbclient.exceptions import CellControlSignal, CellExecutionError, DeadKernelError
 
     with TemporaryDirectory(prefix="callmark-notebook-") as scratch:
-        kernel = Path(scratch, "kernels", PYTHON["name"])
+        kernel = Path(scratch, "kernels", KERNEL["name"])
         kernel.mkdir(parents=True)
-        spec = {"argv": [sys.executable, *_LAUNCH, *_ALONE], "env": {"IPYTHONDIR": scratch}, **PYTHON}
+        spec = {"argv": [sys.executable, *_KERNEL_COMMAND, *_ISOLATION_OPTIONS], "env": {"IPYTHONDIR": scratch}, **KERNEL}
         Path(kernel, "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
         manager = AsyncKernelManager(
-            kernel_name=PYTHON["name"],
+            kernel_name=KERNEL["name"],
             kernel_spec_manager=KernelSpecManager(kernel_dirs=[str(kernel.parent)]),
             connection_file=str(Path(scratch, "connection.json")),
-            transport="ipc",  # sockets in that folder, which nobody else may open: no port, no network
+            transport="ipc",  # sockets in a private folder: no port, no network
             ip=str(Path(scratch, "kernel")),
         )
-        client = NotebookClient(book, km=manager, timeout=longest, record_timing=False)  # times would differ every time
+        client = NotebookClient(book, km=manager, timeout=cell_timeout, record_timing=False)  # times would make every notebook different
         where = "at the start"
         try:
             await manager.start_kernel(cwd=str(folder))
@@ -63,8 +63,8 @@ async def _execute(book: "NotebookNode", name: str, folder: Path, longest: int) 
                 where = f"cell {cell.id}"
                 await client.async_execute_cell(cell, index, execution_count=client.code_cells_executed + 1)
         except (CellControlSignal, DeadKernelError) as error:
-            said = f"{error.ename}: {error.evalue}" if isinstance(error, CellExecutionError) else str(error)
-            raise RuntimeError(f"{name}, {where}: {said}") from error
+            message = f"{error.ename}: {error.evalue}" if isinstance(error, CellExecutionError) else str(error)
+            raise RuntimeError(f"{name}, {where}: {message}") from error
         finally:
             if client.kc is not None:
                 client.kc.stop_channels()

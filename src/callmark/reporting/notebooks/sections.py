@@ -1,7 +1,7 @@
-"""What a notebook is made of: sections of words and cells of code, and those that both notebooks begin with.
+"""The sections of a notebook, text and code cells, and those that both notebooks begin with.
 
-Of what came from a run nothing stands in a cell but its path, `{path}`: all of it goes through `shown`, tables that pandas escapes, and
-charts that are pictures. Charts are PNG, as Jupyter shows no SVG in a notebook that it does not trust yet.
+A code cell contains nothing of a run but its path, `{path}`: all data goes through `display_table`, tables that pandas escapes, and charts
+that are pictures. Charts are PNG, as Jupyter shows no SVG in a notebook that is not trusted yet.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,8 +12,8 @@ from callmark.analysis.summary import Summary
 from callmark.runs.run import Run
 
 
-class Facts(NamedTuple):
-    """What is known of a run when its notebooks are put together."""
+class RunData(NamedTuple):
+    """A run with its summary and details, which decide on the sections of its notebooks."""
 
     run: Run
     summary: Summary
@@ -25,15 +25,15 @@ class Facts(NamedTuple):
 
 
 class Section(NamedTuple):
-    """Words, the first line a heading, and cells of code by their ids. Where a run has nothing for it, `otherwise` stands there instead of
-    all but the heading; without one the section is left out. So it is where nothing was scored, unless it is `unscored`.
+    """Text, its first line a heading, and code cells by id. Where a run has no data for it, the heading and `fallback` are shown; without a
+    fallback the section is left out. Where nothing was scored it is left out too, unless it `applies_unscored`.
     """
 
-    words: str
+    text: str
     cells: Mapping[str, str]
-    when: Callable[[Facts], bool] = lambda facts: True
-    otherwise: str = ""
-    unscored: bool = False
+    applies: Callable[[RunData], bool] = lambda data: True
+    fallback: str = ""
+    applies_unscored: bool = False
 
 
 _OPEN = """
@@ -51,8 +51,8 @@ scored = results[results["error"].isna()]
 main = [name for name in run.info.metrics if name.partition(".")[0] == run.headline.partition(".")[0]]
 """
 
-_LOOKS = """
-# pictures show everywhere, offline; "default" makes charts that answer to the mouse, by a script from the network
+_STYLE = """
+# PNG shows everywhere, offline; "default" draws interactive charts, with a script from the network
 alt.renderers.enable("png", ppi=144)
 pd.set_option("display.float_format", "{:.3f}".format, "display.max_columns", None, "display.max_colwidth", None)
 pd.set_option("display.html.use_mathjax", False)
@@ -60,8 +60,8 @@ pd.set_option("display.html.use_mathjax", False)
 
 @alt.theme.register("callmark", enable=True)
 def theme():
-    accent, other, quiet = "#3b5bdb", "#e8890c", "#d5d9e2"
-    axis = {"labelLimit": 340, "gridColor": "#eceef2", "domainColor": quiet, "tickColor": quiet, "titleFontWeight": "normal"}
+    accent, second, gray = "#3b5bdb", "#e8890c", "#d5d9e2"
+    axis = {"labelLimit": 340, "gridColor": "#eceef2", "domainColor": gray, "tickColor": gray, "titleFontWeight": "normal"}
     return {
         "config": {
             "title": {"anchor": "start", "fontSize": 14, "offset": 12},
@@ -70,19 +70,19 @@ def theme():
             "axisQuantitative": {"tickCount": 6, "labelFlush": False},
             "mark": {"color": accent},
             "rule": {"color": accent},
-            "range": {"category": [accent, other, "#2f9e6e", "#9c5fc4", "#868e96"], "heatmap": ["#eef1fd", "#8299f0"]},
+            "range": {"category": [accent, second, "#2f9e6e", "#9c5fc4", "#868e96"], "heatmap": ["#eef1fd", "#8299f0"]},
         }
     }
 
 
-whole = alt.Axis(labelExpr="datum.value % 1 ? '' : format(abs(datum.value), ',d')")  # of counts: no half of a call
+count_axis = alt.Axis(labelExpr="datum.value % 1 ? '' : format(abs(datum.value), ',d')")  # integers only
 
 
-def shown(rows, longest=60):
-    # a table to look at: every text on one line, cut where it is long
+def display_table(rows, max_length=60):
+    # every text on one line, cut where it is long
     table = pd.DataFrame(rows)
-    table.columns = [one_line(name, longest) for name in table.columns]
-    return table.map(lambda value: one_line(value, longest) if isinstance(value, str) else value)
+    table.columns = [one_line(name, max_length) for name in table.columns]
+    return table.map(lambda value: one_line(value, max_length) if isinstance(value, str) else value)
 """
 
 _RUN_TABLE = """
@@ -95,14 +95,14 @@ about = {
     "errors": f"{summary.errors:,}",
     "status": run.info.status,
 }
-shown([{"": name, "this run": value} for name, value in about.items()], 120).set_index("")
+display_table([{"": name, "this run": value} for name, value in about.items()], 120).set_index("")
 """
 
-OPENING = {"open": _OPEN, "looks": _LOOKS, "run-table": _RUN_TABLE}
+OPENING_CELLS = {"open": _OPEN, "style": _STYLE, "run-table": _RUN_TABLE}
 
 NOTHING_SCORED = Section(
     "## Nothing was scored\n\nEvery case is an error, or there is none: there are no numbers to look at.",
     {},
-    lambda facts: not facts.summary.scored,
-    unscored=True,
+    lambda data: not data.summary.scored,
+    applies_unscored=True,
 )

@@ -35,7 +35,7 @@ class RecordedToolSource(NullContext):
             for row in rows:
                 for tool in row.tools:
                     self._tools_by_name.setdefault(tool.name, tool)
-                for (message, index), result in sorted(match_results(row.messages).of.items()):
+                for (message, index), result in sorted(match_results(row.messages).by_call.items()):
                     recorded.append((row.messages[message].calls[index], row.messages[result].text))
         self.tools = tuple(self._tools_by_name.values())
         if not self.tools:

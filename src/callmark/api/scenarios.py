@@ -1,15 +1,23 @@
-"""`callmark synth --scenarios-only`: read templates and tables, write scenarios, and report the counts."""
+"""Scenarios from templates: a YAML list of templates, filled from tables in CSV files."""
 
-import sys
+import csv
+import io
 from collections import Counter
+from importlib.resources import files
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
+from msgspec import Struct, structs
 
+from callmark.calls.strict import NotStrict, parse
 from callmark.calls.yaml_text import read_yaml
-from callmark.cli.dataset_options import refuse_same_file
 from callmark.errors import BadInput
+from callmark.formats import Output
+from callmark.formats.scenarios import write
+from callmark.simulation.scenario_templates import fill_templates
+from callmark.synthesis.options import SEED
+from callmark.types import Case
 from callmark.wording import pluralize
 
 if TYPE_CHECKING:
@@ -20,51 +28,53 @@ _JSON_SUFFIX = ":json"  # suffix of columns whose cells are JSON
 _QUOTING_HINT = 'A text that begins with a field needs quotes: "{ticket.title}".'
 
 
-def make_scenarios(templates: str | None, tables: str | None, *, number: int | None, seed: int, out: str, as_json: bool) -> None:
-    """Fill templates from tables, write the scenarios, and report how many there are of each type."""
-    from importlib.resources import files
+class ScenarioSet(Struct, frozen=True):
+    """Scenarios, the name of their templates, and the counts: by type, of groups, and of those that equal an earlier one but for the id."""
 
-    import msgspec
+    scenarios: list[Case]
+    templates: str
+    by_type: dict[str, int]
+    groups: int
+    duplicates: int
 
-    from callmark.formats import Output
-    from callmark.formats.scenarios import write
-    from callmark.simulation.scenario_templates import scenarios_of
 
-    refuse_same_file(file=templates, out=out)
+def synth_scenarios(
+    out: str | PathLike[str] | None = None,
+    *,
+    templates: str | PathLike[str] | None = None,
+    tables: str | PathLike[str] | None = None,
+    number: int | None = None,
+    seed: int = SEED,
+) -> ScenarioSet:
+    """Fill templates from tables and return the scenarios; with `out` they are also written there, `-` is standard output.
+
+    `templates` is a YAML file, the help desk's by default; `tables` is a folder of CSV files, `tables` beside the templates by default. A
+    column that is called `turns:json` holds JSON, any other one text. `number` is how many to make, one of each by default. Templates and
+    tables that cannot be used raise `BadInput`.
+    """
     helpdesk = files("callmark.worlds.helpdesk")
     file: Traversable = Path(templates) if templates is not None else helpdesk / TEMPLATES
     folder: Traversable = (
         Path(tables) if tables is not None else Path(templates).parent / TABLES if templates is not None else helpdesk / TABLES
     )
-    name = templates or f"the help desk's {TEMPLATES}"
+    name = fspath(templates) if templates is not None else f"the help desk's {TEMPLATES}"
     template_list = read_yaml(_read_text(file, name), name, hint=_QUOTING_HINT)
     rows = _read_tables(folder, required=tables is not None)
     try:
-        scenarios = scenarios_of(template_list, rows, seed=seed, number=number)
+        scenarios = fill_templates(template_list, rows, seed=seed, number=number)
     except BadInput as error:
         raise BadInput(f"{name}: {error}", error.hint) from None
-    with Output(out) as output:
-        for case in scenarios:
-            output.line(write(case))
-    types = Counter(case.scenario_type for case in scenarios)
-    duplicates = len(scenarios) - len({write(msgspec.structs.replace(case, id="")) for case in scenarios})
-    groups = len({case.group for case in scenarios if case.group is not None})
-    if as_json:
-        counts = {"scenarios": len(scenarios), "by_type": types, "groups": groups, "duplicates": duplicates}
-        click.echo(msgspec.json.encode({"templates": name, "seed": seed, "out": out, **counts}), err=out == "-")
-        return
-    from callmark.reporting.safety import escape_controls, one_line
-    from callmark.reporting.terminal import make_console
-
-    console = make_console(sys.stderr if out == "-" else None)
-    head = f"{pluralize(len(scenarios), 'scenario')} → {escape_controls(out) if out != '-' else 'standard output'}"
-    console.print(f"{head}   ({escape_controls(name)}, seed {seed})", style="bold", soft_wrap=True)
-    for scenario_type, count in types.items():
-        console.print(f"  {count:>4,} {one_line(scenario_type, 80) or '(no type)'}")
-    if groups:
-        console.print(f"  {pluralize(groups, 'group')} of similar inputs with the same expectation", style="dim")
-    if duplicates:
-        console.print(f"  {duplicates:,} the same as an earlier one but for the id: the tables have too few rows", style="yellow")
+    if out is not None:
+        with Output(fspath(out)) as output:
+            for case in scenarios:
+                output.line(write(case))
+    return ScenarioSet(
+        scenarios,
+        name,
+        dict(Counter(case.scenario_type for case in scenarios)),
+        len({case.group for case in scenarios if case.group is not None}),
+        len(scenarios) - len({write(structs.replace(case, id="")) for case in scenarios}),
+    )
 
 
 def _read_text(file: "Traversable", name: str) -> str:
@@ -90,9 +100,6 @@ def _read_tables(folder: "Traversable", *, required: bool) -> dict[str, list[dic
 
 def read_table(file: "Traversable") -> list[dict[str, Any]]:
     """Return the rows of a CSV file without blank lines. Cells are text, except in columns that are marked as JSON."""
-    import csv
-    import io
-
     name = file.name
     reader = csv.reader(io.StringIO(_read_text(file, name), newline=""), strict=True)
     rows: list[dict[str, Any]] = []
@@ -116,8 +123,6 @@ def read_table(file: "Traversable") -> list[dict[str, Any]]:
 
 
 def _read_cell(cell: str, column: str, place: str) -> Any:
-    from callmark.calls.strict import NotStrict, parse
-
     if not column.endswith(_JSON_SUFFIX):
         return cell
     try:

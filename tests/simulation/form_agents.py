@@ -1,4 +1,4 @@
-"""Little agents of different wording that the users' tests talk to. None of them is made for any user, nor a user for them."""
+"""Small agents with different wordings for the tests of users, written independently of them."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 from callmark.simulation.session import User, UserTurn
 from callmark.types import Case, Message
 
-Desk = Callable[[Sequence[Message]], str]
+AgentFunction = Callable[[Sequence[Message]], str]
 
 SERVER = {
     "title": "Server performance degradation",
@@ -37,74 +37,74 @@ def action_item(**changes: Any) -> dict[str, Any]:
     return {"goal": "add an action item for it", "slots": MEMORY, "words": ["action item"], **changes}
 
 
-async def converse(user: User, desk: Desk, case: Case, *, trial: int = 0, most: int = 40) -> tuple[list[Message], bool]:
-    """How it goes, and whether the user took their leave."""
-    speaker = user.start_session(case, trial)
-    talk: list[Message] = []
-    for _ in range(most):
-        said: UserTurn = await speaker.next_turn([message for message in talk if message.text])
-        talk.append(Message("user", said.text))
-        if said.done:
-            return talk, True
-        talk.append(Message("assistant", desk(talk)))
-    return talk, False
+async def converse(user: User, agent: AgentFunction, case: Case, *, trial: int = 0, max_turns: int = 40) -> tuple[list[Message], bool]:
+    """Return the messages of a conversation, and whether the user ended it."""
+    session = user.start_session(case, trial)
+    conversation: list[Message] = []
+    for _ in range(max_turns):
+        turn: UserTurn = await session.next_turn([message for message in conversation if message.text])
+        conversation.append(Message("user", turn.text))
+        if turn.done:
+            return conversation, True
+        conversation.append(Message("assistant", agent(conversation)))
+    return conversation, False
 
 
-def lines(talk: Sequence[Message], role: str = "user") -> list[str]:
-    return [message.text for message in talk if message.role == role]
+def lines(conversation: Sequence[Message], role: str = "user") -> list[str]:
+    return [message.text for message in conversation if message.role == role]
 
 
-class Form:
-    """Asks for one thing at a time, takes down what it is told, reads it back, and acts on a yes. `filed` is what it has taken down.
+class FormAgent:
+    """Asks for one thing at a time, takes down what it is told, reads it back, and acts on a yes. `submitted` is what it has taken down.
 
-    `spoiled`: values that it reads back wrongly until it is corrected. A form after the first is begun when its word is said.
+    `misread`: values that it reads back wrongly until it is corrected. A form after the first is begun when its word is said.
     """
 
-    def __init__(self, forms: dict[str, dict[str, str]], *, spoiled: dict[str, str] | None = None, known: Sequence[str] = ()) -> None:
+    def __init__(self, forms: dict[str, dict[str, str]], *, misread: dict[str, str] | None = None, known: Sequence[str] = ()) -> None:
         self.forms = forms
-        self.filed: list[dict[str, str]] = []
-        self._spoiled = dict(spoiled or {})
+        self.submitted: list[dict[str, str]] = []
+        self._misread = dict(misread or {})
         self._known = [str(value) for value in (*SERVER.values(), *MEMORY.values(), *known)]
         self._form = ""
         self._values: dict[str, str] = {}
-        self._asked = ""
+        self._requested = ""
         self._read_back = False
 
-    def __call__(self, talk: Sequence[Message]) -> str:
-        said = talk[-1].text
+    def __call__(self, conversation: Sequence[Message]) -> str:
+        turn = conversation[-1].text
         if not self._form:
-            begun = next((form for form in reversed(self.forms) if form in said.casefold()), "")
+            begun = next((form for form in reversed(self.forms) if form in turn.casefold()), "")
             if not begun:
                 return "Welcome. Do you want a " + " or a ".join(self.forms) + "?"
             self._form, self._values, self._read_back = begun, {}, False
             return self._next()
         if self._read_back:
-            return self._decided(said)
-        self._values[self._asked] = self._taken(said)
+            return self._decided(turn)
+        self._values[self._requested] = self._taken(turn)
         return self._next()
 
-    def _decided(self, said: str) -> str:
-        if re.match(r"\W*(yes|yep|sure|correct|that's right|right|ok)\b", said, re.IGNORECASE):
-            self.filed.append({name: self._spoiled.get(name, value) for name, value in self._values.items()})
-            self._form, self._read_back, self._spoiled = "", False, {}
-            return f"The {len(self.filed)}. entry was saved under TKT-{len(self.filed):04}. Is there anything else?"
+    def _decided(self, turn: str) -> str:
+        if re.match(r"\W*(yes|yep|sure|correct|that's right|right|ok)\b", turn, re.IGNORECASE):
+            self.submitted.append({name: self._misread.get(name, value) for name, value in self._values.items()})
+            self._form, self._read_back, self._misread = "", False, {}
+            return f"The {len(self.submitted)}. entry was saved under TKT-{len(self.submitted):04}. Is there anything else?"
         for name in self._values:
-            if name.replace("_", " ").removesuffix(" code") in said.casefold():
-                self._spoiled.pop(name, None)
-                self._values[name] = self._taken(said[said.casefold().index(name.replace("_", " ").removesuffix(" code")) :])
+            if name.replace("_", " ").removesuffix(" code") in turn.casefold():
+                self._misread.pop(name, None)
+                self._values[name] = self._taken(turn[turn.casefold().index(name.replace("_", " ").removesuffix(" code")) :])
         return self._next()
 
-    def _taken(self, said: str) -> str:
-        found = [value for value in self._known if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", said)]
-        return max(found, key=len) if found else said
+    def _taken(self, turn: str) -> str:
+        found = [value for value in self._known if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", turn)]
+        return max(found, key=len) if found else turn
 
     def _next(self) -> str:
         questions = self.forms[self._form]
-        self._asked = next((name for name in questions if name not in self._values), "")
-        if self._asked:
-            return questions[self._asked]
+        self._requested = next((name for name in questions if name not in self._values), "")
+        if self._requested:
+            return questions[self._requested]
         self._read_back = True
-        shown = {name: self._spoiled.get(name, value) for name, value in self._values.items()}
+        shown = {name: self._misread.get(name, value) for name, value in self._values.items()}
         return "\n".join(["This is what I have:", *(f"- **{name}**: {value}" for name, value in shown.items()), "Is that right?"])
 
 
@@ -124,11 +124,11 @@ ITEM_FORM = {
 }
 
 
-def everything_at_once() -> Desk:
+def everything_at_once() -> AgentFunction:
     """Asks for all there is in one message, and acts on a yes."""
 
-    def desk(talk: Sequence[Message]) -> str:
-        turn = len(lines(talk))
+    def agent(conversation: Sequence[Message]) -> str:
+        turn = len(lines(conversation))
         if turn == 1:
             return (
                 "Certainly! To file that I'll need the following information:\n"
@@ -139,38 +139,38 @@ def everything_at_once() -> Desk:
             return "Thank you. I am going to submit the request with what you have told me. May I go ahead?"
         return "Your request has been submitted, the reference is REQ-881. Have a nice day!"
 
-    return desk
+    return agent
 
 
-def refusing() -> Desk:
-    return lambda talk: "I'm sorry, but deleting tickets is not something I am allowed to do."
+def refusing() -> AgentFunction:
+    return lambda conversation: "I'm sorry, but deleting tickets is not something I am allowed to do."
 
 
-def repeating(text: str) -> Desk:
-    return lambda talk: text
+def repeating(text: str) -> AgentFunction:
+    return lambda conversation: text
 
 
-def offering() -> Desk:
+def offering() -> AgentFunction:
     """Shows what it has found, and lets the user choose."""
 
-    def desk(talk: Sequence[Message]) -> str:
-        said = talk[-1].text
-        if "TKT-0007" in said:
+    def agent(conversation: Sequence[Message]) -> str:
+        turn = conversation[-1].text
+        if "TKT-0007" in turn:
             return "I have closed TKT-0007. Can I do anything else for you?"
-        if len(lines(talk)) > 4:
+        if len(lines(conversation)) > 4:
             return "Please pick one of the numbers above."
         found = ("TKT-0003: Printer jams on floor 2", "TKT-0007: VPN drops every hour", "TKT-0009: Door badge broken")
         return "\n".join(
             ["Several tickets match:", *(f"{number}. {line}" for number, line in enumerate(found, 1)), "Which one do you mean?"]
         )
 
-    return desk
+    return agent
 
 
-def hasty() -> Desk:
+def hasty() -> AgentFunction:
     """Acts at once, and asks nobody."""
 
-    def desk(talk: Sequence[Message]) -> str:
-        return "Ticket TKT-0001 created." if len(lines(talk)) == 1 else "Ticket TKT-0001 updated."
+    def agent(conversation: Sequence[Message]) -> str:
+        return "Ticket TKT-0001 created." if len(lines(conversation)) == 1 else "Ticket TKT-0001 updated."
 
-    return desk
+    return agent
