@@ -1,8 +1,8 @@
 """How fast is grading in memory: one call against one, 3 arguments, argument strings still JSON?
 
 Makes pairs of an expected and a made call from a seed, three in four of them right, and times over the same pairs: the evaluator `call`
-without tools and with them, the evaluator on calls that were read before, `callmark.grade` with all three evaluators, and the plain way, which
-is `json.loads` twice and compare. A peer is timed in its own environment when that environment's Python is given; what is timed of it
+without tools and with them, the evaluator on calls that were read before, `callmark.grade` with all three evaluators, and the plain way,
+which is `json.loads` twice and compare. A peer is timed in its own environment when that environment's Python is given; what is timed of it
 is said below the table. Everything is timed in turn, several times over, and the best of each is printed. Tool lists are read
 beforehand, as a run over a dataset does. Exit status 1 when the limit is not held, or callmark is wrong about any pair.
 
@@ -140,13 +140,18 @@ def ways(tools: list[dict[str, Any]], pairs: Pairs) -> dict[str, Way]:
     evaluator = CallEvaluator()
 
     def call() -> list[bool]:
-        return [evaluator(Attempt(read_expected_calls(expected), read_calls(made)))["score"] == 1 for expected, made in lists]
+        return [
+            evaluator.evaluate(Attempt(read_expected_calls(expected), read_calls(made))).values["score"] == 1 for expected, made in lists
+        ]
 
     def call_with_tools() -> list[bool]:
-        return [evaluator(Attempt(read_expected_calls(expected), read_calls(made), tools=known))["score"] == 1 for expected, made in lists]
+        return [
+            evaluator.evaluate(Attempt(read_expected_calls(expected), read_calls(made), tools=known)).values["score"] == 1
+            for expected, made in lists
+        ]
 
     def already_read() -> list[bool]:
-        return [evaluator(Attempt(expected, made))["score"] == 1 for expected, made in read]
+        return [evaluator.evaluate(Attempt(expected, made)).values["score"] == 1 for expected, made in read]
 
     def all_suites() -> list[bool]:
         return [callmark.grade(expected, made, tools=known).metrics["call.score"] == 1 for expected, made in lists]

@@ -25,7 +25,7 @@ WEATHER = {
 
 
 def call(name: str, arguments: Any = None, call_id: str = "c1") -> dict[str, Any]:
-    """A call in OpenAI's form; arguments that are no string are written as JSON."""
+    """Return a call in OpenAI's form; arguments that are not a string are written as JSON."""
     text = arguments if isinstance(arguments, str) else json.dumps({} if arguments is None else arguments)
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": text}}
 
@@ -39,23 +39,23 @@ def user(text: str) -> dict[str, Any]:
     return {"role": "user", "content": text}
 
 
-def result(text: str, call_id: str | None = "c1", **more: Any) -> dict[str, Any]:
-    return {"role": "tool", "content": text, **({"tool_call_id": call_id} if call_id is not None else {}), **more}
+def result(text: str, call_id: str | None = "c1", **others: Any) -> dict[str, Any]:
+    return {"role": "tool", "content": text, **({"tool_call_id": call_id} if call_id is not None else {}), **others}
 
 
-def row(*messages: dict[str, Any], tools: Any = None, **more: Any) -> dict[str, Any]:
-    return {**more, "messages": list(messages), **({"tools": tools} if tools is not None else {})}
+def row(*messages: dict[str, Any], tools: Any = None, **others: Any) -> dict[str, Any]:
+    return {**others, "messages": list(messages), **({"tools": tools} if tools is not None else {})}
 
 
 def write_rows(path: Path, *rows: Any) -> Path:
-    """A JSONL file; rows that are text are written as they are."""
+    """Write a JSONL file and return its path; rows that are text are written unchanged."""
     path.write_text("".join((each if isinstance(each, str) else json.dumps(each)) + "\n" for each in rows), encoding="utf-8")
     return path
 
 
-def talk(*messages: Message) -> Conversation:
+def conversation(*messages: Message) -> Conversation:
     return Conversation("t", messages)
 
 
-def made(name: str, **arguments: Any) -> Call:
+def tool_call(name: str, **arguments: Any) -> Call:
     return Call(name, arguments)

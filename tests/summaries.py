@@ -4,12 +4,12 @@ from collections.abc import Collection, Iterable
 
 from callmark.analysis.compare import Comparison, compare_all
 from callmark.analysis.summary import Summary, Tally
-from callmark.grading.evaluate import CheckedEvaluator, definitions
+from callmark.grading.evaluator_set import EvaluatorSet
 from callmark.grading.evaluators.policy import PolicyEvaluator
 from callmark.grading.record import GradeRecord
 from callmark.grading.settings import RECORDING_EVALUATORS, GradingSettings, build_evaluators
 
-METRICS = definitions([*build_evaluators(GradingSettings(RECORDING_EVALUATORS)), CheckedEvaluator(PolicyEvaluator())])
+METRICS = EvaluatorSet([*build_evaluators(GradingSettings(RECORDING_EVALUATORS)).evaluators, PolicyEvaluator()]).metrics
 
 
 def summarize(grades: Iterable[GradeRecord]) -> Summary:

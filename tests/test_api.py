@@ -110,6 +110,7 @@ def test_predictions_are_graded_to_a_run() -> None:
         assert isinstance(run, Run)
         assert run.summary().metrics["call.score"].mean == pytest.approx(2 / 3)
     assert Path("runs/lists/cases.jsonl").exists()
+    assert (of_lists.info.dataset.name, of_lists.info.predictions.name) == ("cases in memory", "predictions in memory")
     again = callmark.grade(of_lists, evaluators=["call"])
     assert list(again.info.metrics) == ["call.score", "call.pass"]
     assert str(callmark.grade("runs/files").folder) == "runs/files"

@@ -1,4 +1,4 @@
-"""The examples in the documentation are run, and the README says what is so."""
+"""Run the examples of the documentation, and check the README and the links."""
 
 import os
 import re
@@ -21,19 +21,19 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d")
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
-    """The language and the text of every block of code, in order."""
+    """Return the language and the text of every code block, in order."""
     return [(found[1], found[2]) for found in BLOCK.finditer(page)]
 
 
 def commands(page: str) -> list[tuple[str, str]]:
-    """Every command line of a page, and the output that is quoted for it, if any is."""
+    """Return every command line of a page with the output that is quoted for it."""
     consoles = (text for language, text in blocks(page) if language == "console")
     typed = (one.partition("\n") for text in consoles for one in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:])
     return [(line, quoted) for line, _, quoted in typed]
 
 
 def check(cli: Cli, command: str, quoted: str) -> None:
-    """The command ends as its comment says, and prints what is quoted, in this order; `…` stands for what is left out."""
+    """Check the exit status that a comment names, and that the quoted output is printed in order; `…` stands for any text."""
     status = STATUS.search(command)
     result = cli(*shlex.split(command, comments=True)[1:])
     assert result.status == (int(status[1]) if status else 0), f"{command}\n{result.err}"
@@ -61,7 +61,7 @@ def test_datasets_page_runs_as_written(cli: Cli, tmp_path: Path, monkeypatch: py
 def test_documentation_page_runs_as_written(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], page: str
 ) -> None:
-    """Block by block: a console's commands, a file that is named in its first line, a program and the text that it prints."""
+    """Run block by block: console commands, files that are named in the first line, programs and the text that they print."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])  # to which callmark adds the current folder
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)  # where a tool server's `python` is looked for
@@ -122,6 +122,6 @@ def test_every_link_resolves() -> None:
 
 
 def headings(page: str) -> set[str]:
-    """The headings of a page as a link names them."""
+    """Return the anchors of the headings of a page."""
     titles = re.findall(r"^#+ (.+)$", BLOCK.sub("", page), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}

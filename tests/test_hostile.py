@@ -1,4 +1,4 @@
-"""Rows come from models: what an attack on the input found once, and must not find again. None of it may hang, crash or lose data."""
+"""Hostile rows: every attack that once succeeded must not hang, crash or lose data again."""
 
 import json
 import os
@@ -55,9 +55,7 @@ def test_tagged_calls_of_every_shape_keep_their_arguments(tmp_path: Path, inside
         ["show", "x.jsonl", "--skip-bad", "--rejects", "x.jsonl"],
     ],
 )
-def test_rejects_never_take_the_place_of_something_else(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
-) -> None:
+def test_rejects_never_replace_another_file(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
     monkeypatch.chdir(tmp_path)
     path = write_rows(tmp_path / "x.jsonl", GOOD)
     before = path.read_bytes()
@@ -76,7 +74,7 @@ def test_rejects_of_an_earlier_run_are_not_emptied_by_a_command_that_fails(cli: 
     assert kept.read_text() == ""
 
 
-def test_when_every_row_is_bad_the_rejects_are_kept_and_the_first_reason_is_said(cli: Cli, tmp_path: Path) -> None:
+def test_when_every_row_is_bad_the_rejects_are_written_and_the_first_reason_is_shown(cli: Cli, tmp_path: Path) -> None:
     for rows in (['{"messages": 5}', '{"messages": 6}'], ["{", "{"]):
         rejects = tmp_path / "rejects.jsonl"
         done = cli("stats", write_rows(tmp_path / "x.jsonl", *rows), "--skip-bad", "--rejects", rejects)
@@ -86,7 +84,7 @@ def test_when_every_row_is_bad_the_rejects_are_kept_and_the_first_reason_is_said
 
 
 @pytest.mark.parametrize("first", ['{"foo": 1}', "[1]", "{", "null", '{"messages": 5}'])
-def test_bad_rows_are_skipped_wherever_they_stand(cli: Cli, tmp_path: Path, first: str) -> None:
+def test_bad_rows_are_skipped_anywhere(cli: Cli, tmp_path: Path, first: str) -> None:
     rejects = tmp_path / "rejects.jsonl"
     done = cli("stats", write_rows(tmp_path / "x.jsonl", first, GOOD, GOOD), "--skip-bad", "--rejects", rejects, "--json")
     assert json.loads(done.out)["conversations"] == 2
@@ -94,7 +92,7 @@ def test_bad_rows_are_skipped_wherever_they_stand(cli: Cli, tmp_path: Path, firs
 
 
 @pytest.mark.parametrize("word", ["Aprıl", "Aprİl", "Auguſt"])
-def test_letters_that_only_look_like_a_month_are_no_month(tmp_path: Path, word: str) -> None:
+def test_lookalike_letters_are_not_a_month(tmp_path: Path, word: str) -> None:
     path = write_rows(tmp_path / "x.jsonl", row(user(f"10 {word} 2025"), assistant(call("f", {"d": f"10 {word} 2025", "e": "2025-04-10"}))))
     assert [finding.argument for finding in callmark.lint(callmark.load(path)).findings] == ["e"]
 
@@ -156,29 +154,29 @@ MANY = 20_000
     ],
     ids=lambda talk: talk.id,
 )
-def test_many_of_anything_take_no_more_than_their_share_of_time(talk: Conversation) -> None:
+def test_large_inputs_take_linear_time(talk: Conversation) -> None:
     """Each of these took minutes when the work grew with the square; the test's own time limit is what would tell."""
     callmark.lint([talk])
     callmark.stats([talk])
 
 
-def test_a_long_run_of_combining_marks_is_compared_without_normalising_it() -> None:
+def test_a_long_run_of_combining_marks_is_not_normalized() -> None:
     assert not exact("a" + "\u0301\u0323" * 100_000, "a" + "\u0323\u0301" * 100_000)
 
 
-def test_a_key_that_stands_twice_among_many(tmp_path: Path) -> None:
+def test_a_repeated_key_among_many_is_found(tmp_path: Path) -> None:
     text = "{" + ",".join(f'"{n}": 1' for n in range(MANY)) + ', "7": 1, "messages": []}'
     (finding,) = callmark.lint(callmark.load(write_rows(tmp_path / "x.jsonl", text))).findings
     assert "'7' stands twice" in finding.sentence
 
 
-def test_tags_that_are_never_closed_are_no_tools(tmp_path: Path) -> None:
+def test_unclosed_tags_hold_no_tools(tmp_path: Path) -> None:
     talk = {"conversations": [{"from": "system", "value": "<tools>" * 50_000}]}
     (read,) = callmark.load(write_rows(tmp_path / "x.jsonl", talk))
     assert read.tools == ()
 
 
-def test_a_prompt_may_talk_about_the_tags(tmp_path: Path) -> None:
+def test_a_prompt_may_mention_the_tags(tmp_path: Path) -> None:
     said = 'signatures within <tools></tools> XML tags, or <tools>as you like</tools>: <tools>[{"name": "f"}]</tools>'
     (read,) = callmark.load(write_rows(tmp_path / "x.jsonl", {"conversations": [{"from": "system", "value": said}]}))
     assert [tool.name for tool in read.tools] == ["f"]
@@ -200,7 +198,7 @@ def test_both_kinds_of_calls_in_one_message_are_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", " ", "\t"])
 @pytest.mark.parametrize("arguments", ["{}", {}])
-def test_a_blank_name_is_no_name_in_every_form(tmp_path: Path, name: str, arguments: Any) -> None:
+def test_a_blank_name_is_malformed_in_every_shape(tmp_path: Path, name: str, arguments: Any) -> None:
     path = write_rows(
         tmp_path / "x.jsonl", row(assistant({"id": "1", "type": "function", "function": {"name": name, "arguments": arguments}}))
     )
@@ -263,7 +261,7 @@ def test_a_flat_call_is_written_in_openais_form_and_an_escaped_dollar_is_still_o
     assert json.loads(second["arguments"]) == {"a": {"$literal": {"$any": True}}}
 
 
-def test_patterns_that_look_around_are_no_error(tmp_path: Path) -> None:
+def test_patterns_with_lookaround_are_accepted(tmp_path: Path) -> None:
     tool = {"name": "f", "parameters": {"properties": {"a": {"type": "string", "pattern": "^(?!x).*$"}}}}
     path = write_rows(
         tmp_path / "x.jsonl",
@@ -277,7 +275,7 @@ def test_a_pattern_with_too_many_steps_is_refused(cli: Cli, tmp_path: Path) -> N
     assert "the pattern has more than 50 steps." in done.err
 
 
-def test_the_side_file_of_tools_may_be_spread_or_a_tool_a_line(tmp_path: Path) -> None:
+def test_the_tools_file_may_be_indented_or_one_tool_per_line(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", GOOD)
     side = tmp_path / "tools.json"
     for text in ('{"tools":\n[{"name": "f"}]}', '{"name": "f"}\n{"name": "g"}\n', '[{"name": "f"}]'):
@@ -317,7 +315,7 @@ def test_a_terminal_without_unicode_and_a_name_without_utf8(tmp_path: Path) -> N
         assert run(*arguments, os.fsdecode(odd)).returncode == 0
 
 
-def test_a_standard_output_that_is_full_is_said(tmp_path: Path) -> None:
+def test_a_full_standard_output_is_reported(tmp_path: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full here")
     path = write_rows(tmp_path / "x.jsonl", GOOD)
@@ -326,7 +324,7 @@ def test_a_standard_output_that_is_full_is_said(tmp_path: Path) -> None:
     assert "callmark: standard output cannot be written: No space left on device." in done.stderr
 
 
-def test_a_link_stays_a_link_and_a_mode_stays_as_it_was(cli: Cli, tmp_path: Path) -> None:
+def test_links_and_file_modes_are_preserved(cli: Cli, tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", GOOD)
     target, link = tmp_path / "target.jsonl", tmp_path / "link.jsonl"
     target.write_text("")
@@ -338,18 +336,18 @@ def test_a_link_stays_a_link_and_a_mode_stays_as_it_was(cli: Cli, tmp_path: Path
     assert target.stat().st_mode & 0o777 == 0o600
 
 
-def test_no_folder_is_made_for_a_file_that_is_not_there(cli: Cli, tmp_path: Path) -> None:
+def test_no_folder_is_created_for_a_missing_input(cli: Cli, tmp_path: Path) -> None:
     assert cli("expand", tmp_path / "nowhere.jsonl", "-o", tmp_path / "new" / "eval.jsonl").status == 2
     assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "a\0b"])
-def test_an_impossible_name_to_write_is_said(cli: Cli, tmp_path: Path, name: str) -> None:
+def test_an_impossible_file_name_is_reported(cli: Cli, tmp_path: Path, name: str) -> None:
     with pytest.raises(StorageError, match="cannot be written"):
         callmark.write([], tmp_path / name)
 
 
-def test_an_interrupt_leaves_nothing_behind_and_says_130(tmp_path: Path) -> None:
+def test_an_interrupt_leaves_nothing_behind_and_exits_130(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     out = tmp_path / "out.jsonl"
@@ -364,7 +362,7 @@ def test_an_interrupt_leaves_nothing_behind_and_says_130(tmp_path: Path) -> None
     assert sorted(one.name for one in tmp_path.iterdir()) == ["pipe"]
 
 
-def test_nothing_to_count_and_what_cannot_be_written_are_said() -> None:
+def test_statistics_of_no_rows_are_refused() -> None:
     with pytest.raises(BadInput, match="there is no row"):
         callmark.stats([])
 
@@ -380,7 +378,7 @@ def test_nothing_to_count_and_what_cannot_be_written_are_said() -> None:
         (Conversation("a", (Message("assistant", "\ud800", (Call("\ud800"),)),)), "sharegpt", False),
     ],
 )
-def test_lone_surrogates_made_in_python_are_written_out_or_refused(
+def test_lone_surrogates_made_in_python_are_escaped_or_refused(
     tmp_path: Path, conversation: Conversation, format_name: str, refused: bool
 ) -> None:
     if refused:
@@ -397,7 +395,7 @@ def test_lone_surrogates_in_an_arguments_object_make_a_malformed_call(tmp_path: 
     assert (read.calls[0].name, read.calls[0].malformed) == ("f", "arguments: a lone surrogate")
 
 
-def test_what_was_changed_in_python_is_written_as_it_is_now(tmp_path: Path) -> None:
+def test_changes_made_in_python_are_written(tmp_path: Path) -> None:
     read = next(iter(callmark.load(write_rows(tmp_path / "x.jsonl", {**GOOD, "tools": [{"name": "f"}]}))))
     changed = msgspec.structs.replace(read, messages=read.messages[:1], tools=(Tool("new"),))
     for format_name in ("openai", "sharegpt"):
@@ -453,7 +451,7 @@ def test_a_case_is_the_same_in_memory_and_after_writing(tmp_path: Path) -> None:
     assert cut.expected == read.expected == (Call("f", {"a": {"$literal": {"$any": True}}}, "1"),)
 
 
-def test_an_expectation_changed_in_python_is_written_as_it_is_now(tmp_path: Path) -> None:
+def test_expected_calls_changed_in_python_are_written(tmp_path: Path) -> None:
     (cut,) = callmark.expand([Conversation("t", (Message("user", "x"), Message("assistant", "", (Call("f", {}, "1"),))))])
     scenario = callmark.Case("s", instructions="You are Ann.", expected=(Call("f"),))
     for case, format_name in ((cut, "openai"), (scenario, "scenarios")):
@@ -465,7 +463,7 @@ def test_an_expectation_changed_in_python_is_written_as_it_is_now(tmp_path: Path
         assert [made.name for made in again.expected] == ["g"]
 
 
-def test_several_files_are_told_apart(tmp_path: Path) -> None:
+def test_findings_name_the_other_file(tmp_path: Path) -> None:
     one, two = write_rows(tmp_path / "one.jsonl", GOOD), write_rows(tmp_path / "two.jsonl", {**GOOD, "tools": [{"name": "f"}]}, GOOD)
     from callmark.data.lint import Linter
 
@@ -477,7 +475,7 @@ def test_several_files_are_told_apart(tmp_path: Path) -> None:
     assert sentences == [f"the row says and calls the same as {one}, line 1", f"the row is an exact copy of {one}, line 1"]
 
 
-def test_calls_may_stay_open_only_at_the_very_end(tmp_path: Path) -> None:
+def test_calls_may_lack_results_only_at_the_end(tmp_path: Path) -> None:
     open_end = row(user("x"), assistant(call("f", {}, "1"), call("g", {}, "2")), result("ok", "1"))
     assert callmark.lint(callmark.load(write_rows(tmp_path / "x.jsonl", open_end))).findings == []
     goes_on = row(*open_end["messages"], assistant(text="so"), user("and?"))
@@ -485,7 +483,7 @@ def test_calls_may_stay_open_only_at_the_very_end(tmp_path: Path) -> None:
     assert (finding.code, finding.call) == ("missing_result", "g")
 
 
-def test_refusals_are_said_and_calls_without_ids_do_not_share_one(tmp_path: Path) -> None:
+def test_refusals_are_text_and_calls_without_ids_stay_distinct(tmp_path: Path) -> None:
     talk = row(
         user("x"),
         {"role": "assistant", "content": None, "refusal": "I will not."},

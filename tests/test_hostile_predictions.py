@@ -1,4 +1,4 @@
-"""Predictions come from models, cases from anywhere: whatever stands in either is graded or refused with a sentence, in bounded time."""
+"""Hostile predictions and cases are graded or refused with a sentence, in bounded time."""
 
 import json
 import subprocess
@@ -341,7 +341,7 @@ def test_hostile_text_is_parsed_in_time(text: str, parse: str | None) -> None:
     assert done.returncode == 0
 
 
-def test_many_hostile_names_are_told_in_bounded_space(cli: Cli) -> None:
+def test_many_hostile_names_are_shown_in_bounded_space(cli: Cli) -> None:
     write_rows(Path("eval.jsonl"), *[case(f"q{at}") for at in range(200)])
     write_rows(Path("p.jsonl"), *[answer(json.dumps([call(f"g{at}-{more}") for more in range(100)]), f"q{at}") for at in range(200)])
     done = graded(cli)

@@ -1,4 +1,4 @@
-"""Starting stays light: none of the heavy libraries is loaded until something needs it."""
+"""Start-up is fast: heavy libraries are not imported until they are needed."""
 
 import subprocess
 import sys

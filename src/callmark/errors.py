@@ -1,8 +1,8 @@
-"""What callmark raises: sentences for the person who made the file, wrote the evaluator or chose the folder."""
+"""Exceptions. Each message is a sentence for the person who made the file, wrote the evaluator or chose the folder."""
 
 
 class CallmarkError(Exception):
-    """Base of everything that callmark raises on purpose. `str()` is one sentence: file, row, field, what was found, what was expected.
+    """Base of all errors that callmark raises. `str()` is one sentence: file, row, field, what was found, what was expected.
 
     `hint` is what to do about it, on a line of its own, or empty.
     """
@@ -12,7 +12,7 @@ class CallmarkError(Exception):
         self.hint = hint
 
 
-class BadInput(CallmarkError):  # noqa: N818 - the name is what the user is told
+class BadInput(CallmarkError):  # noqa: N818 - a short name for the most frequent error
     """The input cannot be used."""
 
 

@@ -27,7 +27,7 @@ from callmark.grading.grader import Grader
 from callmark.grading.record import GradeRecord
 from callmark.grading.settings import GradingSettings
 from callmark.types import Call, Case, Message, Prediction, Source
-from tests.rows import made
+from tests.rows import tool_call
 
 CALLS = st.lists(
     st.builds(
@@ -48,7 +48,7 @@ ATTEMPTS = st.lists(
 )
 
 
-def parts_of(grades: list[GradeRecord]) -> Breakdowns:
+def breakdowns_of(grades: list[GradeRecord]) -> Breakdowns:
     tally = BreakdownTally()
     for grade in grades:
         tally.add(grade)
@@ -68,18 +68,18 @@ def every(found: Breakdowns) -> list[list[Slice]]:
 
 
 def test_no_grades_and_only_errors_give_no_slices() -> None:
-    assert every(parts_of([])) == [[], [], [], []]
-    assert every(parts_of([GradeRecord("c", error="HTTP 503", expected=("f",))])) == [[], [], [], []]
+    assert every(breakdowns_of([])) == [[], [], [], []]
+    assert every(breakdowns_of([GradeRecord("c", error="HTTP 503", expected=("f",))])) == [[], [], [], []]
 
 
 def test_case_is_in_the_slice_of_its_first_expected_tool() -> None:
     grades = [scored(1, "f", "g"), scored(0.5, "g", "f"), scored(0, "g"), scored(1), scored(0), scored(0, ""), scored(0.5, "g")]
-    assert short(parts_of(grades).by_tool) == [("g", 3, pytest.approx(1 / 3)), (NO_CALL, 2, 0.5), (NO_NAME, 1, 0), ("f", 1, 1)]
+    assert short(breakdowns_of(grades).by_tool) == [("g", 3, pytest.approx(1 / 3)), (NO_CALL, 2, 0.5), (NO_NAME, 1, 0), ("f", 1, 1)]
 
 
 def test_cases_without_a_scenario_type_have_their_own_slice() -> None:
     grades = [scored(1, scenario_type="refund"), scored(0, scenario_type="refund"), scored(1)]
-    assert short(parts_of(grades).by_scenario_type) == [("refund", 2, 0.5), (NO_SCENARIO_TYPE, 1, 1)]
+    assert short(breakdowns_of(grades).by_scenario_type) == [("refund", 2, 0.5), (NO_SCENARIO_TYPE, 1, 1)]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_cases_without_a_scenario_type_have_their_own_slice() -> None:
     ],
 )
 def test_bands_of_positions(message: int | None, name: str) -> None:
-    assert short(parts_of([scored(message=message)]).by_position) == [(name, 1, 1)]
+    assert short(breakdowns_of([scored(message=message)]).by_position) == [(name, 1, 1)]
 
 
 @pytest.mark.parametrize(
@@ -109,17 +109,19 @@ def test_bands_of_positions(message: int | None, name: str) -> None:
     ],
 )
 def test_bands_of_prompt_lengths(prompt: int | None, name: str) -> None:
-    assert short(parts_of([scored(prompt=prompt)]).by_prompt_length) == [(name, 1, 1)]
+    assert short(breakdowns_of([scored(prompt=prompt)]).by_prompt_length) == [(name, 1, 1)]
 
 
 def test_bands_are_in_order_and_the_unknown_last() -> None:
-    found = parts_of([scored(message=index, prompt=length) for index, length in [(None, None), (20, 9000), (3, 10), (20, 10), (7, 1500)]])
+    found = breakdowns_of(
+        [scored(message=index, prompt=length) for index, length in [(None, None), (20, 9000), (3, 10), (20, 10), (7, 1500)]]
+    )
     assert [part.name for part in found.by_position] == ["0-4", "5-8", "17-32", NO_POSITION]
     assert [part.name for part in found.by_prompt_length] == ["under 1,000", "1,000-1,999", "8,000-15,999", NO_PROMPT]
 
 
 def test_number_of_names_is_bounded_and_still_adds_up() -> None:
-    found = parts_of([scored(1, f"f{index}", scenario_type=f"s{index}") for index in range(MOST_NAMES + 50)] + [scored(1, "f0")])
+    found = breakdowns_of([scored(1, f"f{index}", scenario_type=f"s{index}") for index in range(MOST_NAMES + 50)] + [scored(1, "f0")])
     for parts in (found.by_tool, found.by_scenario_type):
         assert len(parts) == MOST_NAMES + 1
         assert parts[-1].name == OTHERS
@@ -140,19 +142,23 @@ def test_breakdowns_can_be_computed_repeatedly() -> None:
 def test_slices_add_up_to_the_run(attempts: list[Any], most_pending: int) -> None:
     grader = Grader(GradingSettings())
     grades = []
-    for index, (expected, answer, scenario_type, message, said) in enumerate(attempts):
+    for index, (expected, prediction_or_error, scenario_type, message, text) in enumerate(attempts):
         case = Case(
             f"c{index}",
-            (Message("user", said),),
+            (Message("user", text),),
             expected=tuple(expected),
             scenario_type=scenario_type,
             source=None if message is None else Source("talk", message),
         )
-        prediction = Prediction(case.id, error=answer) if isinstance(answer, str) else Prediction(case.id, calls=tuple(answer))
+        prediction = (
+            Prediction(case.id, error=prediction_or_error)
+            if isinstance(prediction_or_error, str)
+            else Prediction(case.id, calls=tuple(prediction_or_error))
+        )
         grades += grader.record(case, [prediction])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_MOST_PENDING", most_pending)
-        found = parts_of(grades)
+        found = breakdowns_of(grades)
     right = [grade for grade in grades if not grade.error]
     for parts in every(found):
         assert len({part.name for part in parts}) == len(parts)
@@ -210,6 +216,6 @@ def test_distribution_matches_the_sorted_scores(scores: list[float]) -> None:
 
 
 def test_grade_has_the_length_of_its_prompt() -> None:
-    case = Case("c", (Message("user", "x" * 700), Message("assistant", "y" * 400)), expected=(made("f"),))
-    (grade,) = Grader(GradingSettings()).record(case, [Prediction("c", calls=(made("f"),))])
-    assert [part.name for part in parts_of([grade]).by_prompt_length] == ["1,000-1,999"]
+    case = Case("c", (Message("user", "x" * 700), Message("assistant", "y" * 400)), expected=(tool_call("f"),))
+    (grade,) = Grader(GradingSettings()).record(case, [Prediction("c", calls=(tool_call("f"),))])
+    assert [part.name for part in breakdowns_of([grade]).by_prompt_length] == ["1,000-1,999"]

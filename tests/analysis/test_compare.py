@@ -16,24 +16,24 @@ from callmark.grading.grader import Grader
 from callmark.grading.record import GradeRecord
 from callmark.grading.settings import GradingSettings
 from callmark.types import Call, Case, Prediction, Source
-from tests.rows import made
+from tests.rows import tool_call
 from tests.summaries import compare, summarize
 
-RIGHT, WRONG = [made("f", a=1)], [made("f", a=2)]
+RIGHT, WRONG = [tool_call("f", a=1)], [tool_call("f", a=2)]
 Answer = Sequence[Call] | str
 
 
 def run(
-    answers: dict[str, list[Answer]], *, expected: Sequence[Call] = RIGHT, evaluators: tuple[str, ...] = ("call", "process")
+    outputs: dict[str, list[Answer]], *, expected: Sequence[Call] = RIGHT, evaluators: tuple[str, ...] = ("call", "process")
 ) -> list[GradeRecord]:
     """The grades of the trials of each case (a text is an error); what stands before the colon of an id is its conversation."""
     grader = Grader(GradingSettings(evaluators=evaluators))
     found = []
-    for name, trials in answers.items():
+    for name, trials in outputs.items():
         case = Case(name, expected=tuple(expected), source=Source(name.partition(":")[0], 0))
         predictions = [
-            Prediction(name, trial, error=said) if isinstance(said, str) else Prediction(name, trial, tuple(said))
-            for trial, said in enumerate(trials)
+            Prediction(name, trial, error=output) if isinstance(output, str) else Prediction(name, trial, tuple(output))
+            for trial, output in enumerate(trials)
         ]
         found += grader.record(case, predictions)
     return found
@@ -42,13 +42,13 @@ def run(
 def scripted(seed: int, *, wrong_value: float, no_call: float) -> list[GradeRecord]:
     """A model of known faults, asked 600 times in 150 conversations."""
     dice = random.Random(seed)
-    answers: dict[str, list[Answer]] = {}
+    outputs: dict[str, list[Answer]] = {}
     for conversation in range(150):
         for point in range(4):
             chance = dice.random()
-            said = [] if chance < no_call else WRONG if chance < no_call + wrong_value else RIGHT
-            answers[f"{conversation}:{point}"] = [said]
-    return run(answers)
+            output = [] if chance < no_call else WRONG if chance < no_call + wrong_value else RIGHT
+            outputs[f"{conversation}:{point}"] = [output]
+    return run(outputs)
 
 
 def test_difference_and_differing_faults_are_found() -> None:
@@ -140,17 +140,27 @@ def test_later_error_replaces_the_grade() -> None:
 
 def test_tools_add_up_to_the_expected_calls() -> None:
     grader = Grader(GradingSettings())
-    expected = {"a": [made("f"), made("g", x=1)], "b": [made("g", x=1)], "c": [], "d": [], "e": [made("f")]}
+    expected = {"a": [tool_call("f"), tool_call("g", x=1)], "b": [tool_call("g", x=1)], "c": [], "d": [], "e": [tool_call("f")]}
 
-    def graded(said: dict[str, list[Call]]) -> list[GradeRecord]:
+    def graded(output: dict[str, list[Call]]) -> list[GradeRecord]:
         return [
             one
             for name, calls in expected.items()
-            for one in grader.record(Case(name, expected=tuple(calls)), [Prediction(name, calls=tuple(said[name]))])
+            for one in grader.record(Case(name, expected=tuple(calls)), [Prediction(name, calls=tuple(output[name]))])
         ]
 
-    first = graded({"a": [made("f"), made("g", x=1)], "b": [made("f")], "c": [], "d": [made("f")], "e": [made("f")]})
-    second = graded({"a": [made("f"), made("g", x=2)], "b": [made("g", x=1)], "c": [made("f")], "d": [], "e": [made("f"), made("h")]})
+    first = graded(
+        {"a": [tool_call("f"), tool_call("g", x=1)], "b": [tool_call("f")], "c": [], "d": [tool_call("f")], "e": [tool_call("f")]}
+    )
+    second = graded(
+        {
+            "a": [tool_call("f"), tool_call("g", x=2)],
+            "b": [tool_call("g", x=1)],
+            "c": [tool_call("f")],
+            "d": [],
+            "e": [tool_call("f"), tool_call("h")],
+        }
+    )
     found = compare(first, second)
     assert found.tools == [
         ToolChange(NO_CALL, 2, 0.5, 0.5, 1, 1),
@@ -166,9 +176,9 @@ def test_tools_add_up_to_the_expected_calls() -> None:
 
 
 def test_case_with_different_alternatives_counts_under_the_first() -> None:
-    case = Case("a", expected=(made("f"), made("g")), alternatives=((made("h"),),))
+    case = Case("a", expected=(tool_call("f"), tool_call("g")), alternatives=((tool_call("h"),),))
     grader = Grader(GradingSettings())
-    one, other = (grader.record(case, [Prediction("a", calls=tuple(calls))]) for calls in ([made("h")], [made("f")]))
+    one, other = (grader.record(case, [Prediction("a", calls=tuple(calls))]) for calls in ([tool_call("h")], [tool_call("f")]))
     assert (one[0].expected, other[0].expected) == (("h",), ("f", "g"))
     for first, second, change in ((one, other, (0, 1)), (other, one, (1, 0))):
         tools = {tool.tool: tool for tool in compare(first, second).tools}
@@ -178,9 +188,9 @@ def test_case_with_different_alternatives_counts_under_the_first() -> None:
 
 
 def test_scenario_is_correct_when_the_process_is_reliable() -> None:
-    expected = [made("f", a="Paris")]
-    first = run({"a": [[made("f", a="paris!")]], "b": [[made("f", a="Rome")]]}, expected=expected)
-    second = run({"a": [[made("f", a="Paris")]], "b": [[made("f", a="paris")]]}, expected=expected)
+    expected = [tool_call("f", a="Paris")]
+    first = run({"a": [[tool_call("f", a="paris!")]], "b": [[tool_call("f", a="Rome")]]}, expected=expected)
+    second = run({"a": [[tool_call("f", a="Paris")]], "b": [[tool_call("f", a="paris")]]}, expected=expected)
     found = compare(first, second, headline="process.reliability", fault_evaluators={"process"})
     assert (found.headline, found.fixed, found.both_correct) == ("process.reliability", ["b"], 1)
     assert found.faults == [FaultChange("wrong_value", 1, 0, 1.0, True)]  # that of a is none that the evaluator counts
@@ -189,7 +199,7 @@ def test_scenario_is_correct_when_the_process_is_reliable() -> None:
 
 @pytest.mark.parametrize("evaluator", ["process", "schema"])
 def test_without_call_pass_another_metric_or_no_fault_decides_correctness(evaluator: str) -> None:
-    first, second = (run({"a": [RIGHT], "b": [said]}, evaluators=(evaluator,)) for said in ([], RIGHT))
+    first, second = (run({"a": [RIGHT], "b": [output]}, evaluators=(evaluator,)) for output in ([], RIGHT))
     found = compare(first, second, fault_evaluators={evaluator})
     assert (found.fixed, found.both_correct, found.cases_needed) == (["b"], 1, None)
 
@@ -246,7 +256,7 @@ BAD: list[tuple[list[tuple[str, Any]], str]] = [
 @pytest.mark.parametrize("runs, sentence", BAD)
 def test_incomparable_runs_are_refused(runs: list[tuple[str, dict[str, list[Answer]]]], sentence: str) -> None:
     with pytest.raises(BadInput) as refused:
-        compare_all([(name, run(answers)) for name, answers in runs])
+        compare_all([(name, run(outputs)) for name, outputs in runs])
     assert str(refused.value) == sentence
 
 

@@ -11,12 +11,12 @@ from callmark.grading.ignored_functions import IGNORED_FUNCTIONS
 from callmark.grading.record import GradeRecord
 from callmark.grading.settings import GradingSettings
 from callmark.types import Call, Case, Prediction, Tool
-from tests.rows import made
+from tests.rows import tool_call
 
 TOOLS = (Tool("f"), Tool("g"), Tool("h"))
-F, G, H, GHOST = made("f"), made("g"), made("h"), made("ghost")
+F, G, H, GHOST = tool_call("f"), tool_call("g"), tool_call("h"), tool_call("ghost")
 BROKEN_F, NAMELESS = Call("f", {}, None, "cut off", "{"), Call("", {}, None, "no name", "{")
-CALLS = st.lists(st.sampled_from([F, G, H, GHOST, made("f", a=1), BROKEN_F, NAMELESS]), max_size=4)
+CALLS = st.lists(st.sampled_from([F, G, H, GHOST, tool_call("f", a=1), BROKEN_F, NAMELESS]), max_size=4)
 
 
 def graded(expected: list[Call], actual: list[Call] | str, *, tools: tuple[Tool, ...] = TOOLS) -> GradeRecord:
@@ -43,7 +43,7 @@ def test_no_grades_and_only_errors_give_no_cell() -> None:
     "expected, actual, cell",
     [
         ([F], [F], ("f", "f")),
-        ([F], [made("f", a=1)], ("f", "f")),  # arguments are no matter of tools
+        ([F], [tool_call("f", a=1)], ("f", "f")),  # arguments are no matter of tools
         ([F], [G], ("f", "g")),
         ([F], [], ("f", NO_CALL)),
         ([], [], (NO_CALL, NO_CALL)),
@@ -57,7 +57,7 @@ def test_no_grades_and_only_errors_give_no_cell() -> None:
         ([F], [F, F], ("f", "f")),
         ([F, G], [F, G], ("f", "f")),
         ([F, G], [F, H], ("g", "h")),
-        ([F, G], [made("f", a=1), H], ("g", "h")),
+        ([F, G], [tool_call("f", a=1), H], ("g", "h")),
         ([F, G], [F], ("g", NO_CALL)),
         ([F, F], [F], ("f", NO_CALL)),
         ([F, G, H], [H], ("f", NO_CALL)),
@@ -69,13 +69,13 @@ def test_case_is_in_the_cell_of_its_first_wrong_call(expected: list[Call], actua
     assert confusion_of(graded(expected, actual)).cells == [ConfusionCell(*cell, 1)]
 
 
-NOW = made("CommonPlugin-now")
+NOW = tool_call("CommonPlugin-now")
 
 
 @pytest.mark.parametrize(
     "expected, actual, cell",
     [
-        ([F], [made("F")], ("f", "f")),
+        ([F], [tool_call("F")], ("f", "f")),
         ([F], [NOW], ("f", NO_CALL)),
         ([NOW], [F], (NO_CALL, "f")),
         ([NOW], [NOW], (NO_CALL, NO_CALL)),
@@ -84,7 +84,7 @@ NOW = made("CommonPlugin-now")
         ([F], [NOW, GHOST], ("f", "ghost")),
         ([F], [GHOST, NOW], ("f", UNKNOWN_TOOL)),
         ([F], [G, NOW], ("f", "g")),
-        ([F, G], [NOW, made("F")], ("g", NO_CALL)),  # by `exact` one stands for f, the other for g
+        ([F, G], [NOW, tool_call("F")], ("g", NO_CALL)),  # by `exact` one stands for f, the other for g
         ([G, F], [H, Call("F", {}, None, "cut off", "{")], ("g", "h")),
         ([F, G], [G, Call("F", {}, None, "cut off", "{")], ("f", "f")),
         ([F], [NAMELESS], ("f", NO_NAME)),
@@ -175,10 +175,12 @@ def test_cells_add_up_to_the_scored_cases(attempts: list[tuple[list[Call], list[
     scored = [grade for grade in grades if not grade.error]
     assert sum(cell.count for cell in found.cells) == len(scored)
     assert len({(cell.expected, cell.actual) for cell in found.cells}) == len(found.cells)
-    told = found.call_counts
-    assert told.call_expected + told.no_call_expected == len(scored)
-    assert told.extra_calls - told.missing_calls == sum(len(grade.actual) - len(grade.expected) for grade in scored)
-    assert told.called_nothing == sum(cell.count for cell in found.cells if cell.actual == NO_CALL != cell.expected) - _missing_only(scored)
+    counts = found.call_counts
+    assert counts.call_expected + counts.no_call_expected == len(scored)
+    assert counts.extra_calls - counts.missing_calls == sum(len(grade.actual) - len(grade.expected) for grade in scored)
+    assert counts.called_nothing == sum(cell.count for cell in found.cells if cell.actual == NO_CALL != cell.expected) - _missing_only(
+        scored
+    )
 
 
 def _missing_only(grades: list[GradeRecord]) -> int:

@@ -13,7 +13,7 @@ from callmark.grading.grader import Grader
 from callmark.grading.record import GradeRecord
 from callmark.grading.settings import GradingSettings
 from callmark.types import Call, Case, Fault, Message, Prediction, Tool
-from tests.rows import made
+from tests.rows import tool_call
 
 BROKEN, NAMELESS = Call("f", {}, None, "cut off", "{"), Call("", {}, None, "no name", "{")
 TOOLS = (
@@ -32,13 +32,13 @@ CALLS = st.lists(
 ATTEMPTS = st.lists(st.tuples(CALLS, CALLS | st.just("HTTP 503"), st.lists(CALLS, max_size=2)), max_size=8)
 
 
-def graded(*attempts: tuple[Any, ...], said: str = "") -> list[GradeRecord]:
+def graded(*attempts: tuple[Any, ...], text: str = "") -> list[GradeRecord]:
     """The grade of each attempt: what was expected, what was made (a text is an error), and the alternatives."""
     grader, found = Grader(GradingSettings()), []
     for index, (expected, actual, *alternatives) in enumerate(attempts):
-        talk = (Message("user", said),) if said else ()
+        messages = (Message("user", text),) if text else ()
         right = tuple(tuple(calls) for calls in (alternatives[0] if alternatives else ()))
-        case = Case(f"c{index}", talk, TOOLS, expected=tuple(expected), alternatives=right)
+        case = Case(f"c{index}", messages, TOOLS, expected=tuple(expected), alternatives=right)
         answer = Prediction(case.id, error=actual) if isinstance(actual, str) else Prediction(case.id, calls=tuple(actual))
         found += grader.record(case, [answer])
     return found
@@ -53,19 +53,19 @@ def table_of(grades: list[GradeRecord], **how: Any) -> FunctionTable:
 
 def test_no_grades_and_only_errors_give_empty_tables() -> None:
     assert table_of([]) == FunctionTable([], [])
-    assert table_of(graded(([made("f")], "HTTP 503"))) == FunctionTable([], [])
+    assert table_of(graded(([tool_call("f")], "HTTP 503"))) == FunctionTable([], [])
 
 
 def test_precision_and_recall_of_each_function() -> None:
     found = table_of(
         graded(
-            ([made("f", id="1")], [made("f", id="1")]),
-            ([made("f", id="1")], [made("f", id="2")]),  # a pair, with another argument
-            ([made("f", id="1")], [made("g")]),
-            ([made("f", id="1")], [BROKEN]),  # made, and never paired
-            ([made("f", id="1")], [made("f", id="1"), made("f", id="1")]),  # a repeated call is not free
+            ([tool_call("f", id="1")], [tool_call("f", id="1")]),
+            ([tool_call("f", id="1")], [tool_call("f", id="2")]),  # a pair, with another argument
+            ([tool_call("f", id="1")], [tool_call("g")]),
+            ([tool_call("f", id="1")], [BROKEN]),  # made, and never paired
+            ([tool_call("f", id="1")], [tool_call("f", id="1"), tool_call("f", id="1")]),  # a repeated call is not free
             ([], [NAMELESS]),
-            ([made("g")], []),
+            ([tool_call("g")], []),
         )
     )
     assert found.functions == [
@@ -76,23 +76,23 @@ def test_precision_and_recall_of_each_function() -> None:
 
 
 def test_function_without_calls_has_no_precision() -> None:
-    assert table_of(graded(([made("f")], []))).functions == [FunctionSummary("f", 1, 0, 0, 0, None, 0.0)]
+    assert table_of(graded(([tool_call("f")], []))).functions == [FunctionSummary("f", 1, 0, 0, 0, None, 0.0)]
 
 
 def test_alternative_that_counted_is_the_expected_list() -> None:
-    found = table_of(graded(([made("f")], [made("g")], [[made("g")]])))
+    found = table_of(graded(([tool_call("f")], [tool_call("g")], [[tool_call("g")]])))
     assert found.functions == [FunctionSummary("g", 1, 1, 1, 1, 1.0, 1.0)]
 
 
 def test_each_argument_fault_is_counted_with_an_example() -> None:
     found = table_of(
         graded(
-            ([made("g"), made("f", id="W1")], [made("f"), made("g")]),  # missing
-            ([made("f", id="W1", days=2)], [made("f", id="W3", days="two")]),  # hallucinated; another type
-            ([made("f", id="W1")], [made("f", id="W2")]),  # taken from elsewhere
-            ([made("f", id="W1")], [made("f", id="W1", days=1)]),  # extra
-            ([made("f", id="W1")], [made("f", id="W1", note=None)]),  # unknown
-            said="W1 or W2",
+            ([tool_call("g"), tool_call("f", id="W1")], [tool_call("f"), tool_call("g")]),  # missing
+            ([tool_call("f", id="W1", days=2)], [tool_call("f", id="W3", days="two")]),  # hallucinated; another type
+            ([tool_call("f", id="W1")], [tool_call("f", id="W2")]),  # taken from elsewhere
+            ([tool_call("f", id="W1")], [tool_call("f", id="W1", days=1)]),  # extra
+            ([tool_call("f", id="W1")], [tool_call("f", id="W1", note=None)]),  # unknown
+            text="W1 or W2",
         )
     )
     assert found.arguments == [
@@ -109,7 +109,7 @@ def test_each_argument_fault_is_counted_with_an_example() -> None:
 
 
 def test_only_faults_of_the_given_evaluators_are_reported() -> None:
-    grades = graded(([made("f", id="W1")], [made("f", id="w1!")]))  # the words are the same: `process` does not mind
+    grades = graded(([tool_call("f", id="W1")], [tool_call("f", id="w1!")]))  # the words are the same: `process` does not mind
     assert [one.count for one in table_of(grades, fault_evaluators=("call",)).arguments] == [1]
     assert table_of(grades, fault_evaluators=("process",)).arguments == []
 
@@ -117,13 +117,13 @@ def test_only_faults_of_the_given_evaluators_are_reported() -> None:
 def test_functions_of_scenarios_go_by_process() -> None:
     """Names in any case, arguments by `similar`; what is on the ignore list is in neither table."""
     grades = graded(
-        ([made("f", id="W1")], [made("F", id="w1!")]),
-        ([made("f", id="W1")], [made("f", id="W1.")]),  # another value by `exact`
-        ([made("F", id="W1")], [made("f", id="W2")]),
-        ([made("f", id="W1")], [made("f", id="W2"), made("CommonPlugin-now", zone="x")]),
-        ([made("CommonPlugin-now", zone="x")], [made("CommonPlugin-now", zone="y")]),
-        ([made("f")], [BROKEN]),
-        ([BROKEN], [made("f")]),  # ground truth that cannot be read is paired with nothing
+        ([tool_call("f", id="W1")], [tool_call("F", id="w1!")]),
+        ([tool_call("f", id="W1")], [tool_call("f", id="W1.")]),  # another value by `exact`
+        ([tool_call("F", id="W1")], [tool_call("f", id="W2")]),
+        ([tool_call("f", id="W1")], [tool_call("f", id="W2"), tool_call("CommonPlugin-now", zone="x")]),
+        ([tool_call("CommonPlugin-now", zone="x")], [tool_call("CommonPlugin-now", zone="y")]),
+        ([tool_call("f")], [BROKEN]),
+        ([BROKEN], [tool_call("f")]),  # ground truth that cannot be read is paired with nothing
     )
     found = table_of(grades, fault_evaluators=("process",))
     assert found.functions == [FunctionSummary("f", 6, 6, 4, 2, 4 / 6, 4 / 6)]
@@ -133,7 +133,10 @@ def test_functions_of_scenarios_go_by_process() -> None:
 
 
 def test_long_value_is_cut() -> None:
-    ((argument,), (example,)) = (found := table_of(graded(([made("f", id="x" * 9000)], [made("f", id="y")]))).arguments, found[0].examples)
+    ((argument,), (example,)) = (
+        found := table_of(graded(([tool_call("f", id="x" * 9000)], [tool_call("f", id="y")]))).arguments,
+        found[0].examples,
+    )
     assert argument.count == 1
     assert example.expected == '"' + "x" * (LONGEST_VALUE - 2) + "…"
 
@@ -169,17 +172,19 @@ SPELLED = st.builds(
 def test_functions_of_a_scenario_agree_with_process(expected: list[Call], actual: list[Call]) -> None:
     (grade,) = graded((expected, actual))
     functions = table_of([grade], fault_evaluators=("process",)).functions
-    made, wanted, paired, right = (sum(getattr(one, name) for one in functions) for name in ("actual", "expected", "paired", "correct"))
-    said = [grade.metrics[f"process.{name}"] for name in ("precision", "recall", "args_precision", "args_recall")]
-    if made or wanted:
-        assert said[:2] == [paired / made if paired else 0, paired / wanted if paired else 0]
-        assert (paired > 0 and right == paired) == (said[2:] == [1, 1])
+    made, expected_count, paired, right = (
+        sum(getattr(one, name) for one in functions) for name in ("actual", "expected", "paired", "correct")
+    )
+    text = [grade.metrics[f"process.{name}"] for name in ("precision", "recall", "args_precision", "args_recall")]
+    if made or expected_count:
+        assert text[:2] == [paired / made if paired else 0, paired / expected_count if paired else 0]
+        assert (paired > 0 and right == paired) == (text[2:] == [1, 1])
 
 
 @pytest.mark.laws
 @given(ATTEMPTS)
 def test_functions_add_up_to_all_calls_and_arguments_to_all_faults(attempts: list[Any]) -> None:
-    grades = graded(*attempts, said="a")
+    grades = graded(*attempts, text="a")
     scored = [grade for grade in grades if not grade.error]
     found = table_of(grades)
     assert sum(one.expected for one in found.functions) == sum(len(grade.expected) for grade in scored)
@@ -188,7 +193,7 @@ def test_functions_add_up_to_all_calls_and_arguments_to_all_faults(attempts: lis
     assert sum(one.correct for one in found.functions) == sum(right for grade in scored for _, _, right in grade.pairs)
     assert all(one.correct <= one.paired <= min(one.actual, one.expected) for one in found.functions)
     kinds = Counter(fault.kind for grade in scored for fault in grade.faults if fault.argument is not None)
-    told: Counter[str] = Counter()
+    counted: Counter[str] = Counter()
     for one in found.arguments:
         ways = {
             "missing_argument": one.missing,
@@ -200,5 +205,5 @@ def test_functions_add_up_to_all_calls_and_arguments_to_all_faults(attempts: lis
         assert one.count == sum(ways.values())
         assert {example.kind for example in one.examples} == {kind for kind, count in ways.items() if count}
         assert one.hallucinated + one.elsewhere <= one.wrong_value
-        told.update(ways)
-    assert +told == kinds
+        counted.update(ways)
+    assert +counted == kinds

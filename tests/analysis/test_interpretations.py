@@ -36,7 +36,7 @@ def test_perfect_run_has_nothing_to_check() -> None:
 
 
 @pytest.mark.parametrize(
-    "overall, says",
+    "overall, text",
     [
         (1.0, "excellent"),
         (0.9, "excellent"),
@@ -48,8 +48,8 @@ def test_perfect_run_has_nothing_to_check() -> None:
         (0.0, "poor: training issues likely"),
     ],
 )
-def test_band_of_a_score(overall: float, says: str) -> None:
-    assert interpret_bands({"schema.overall": overall}, METRICS) == [Interpretation("schema.overall", says)]
+def test_band_of_a_score(overall: float, text: str) -> None:
+    assert interpret_bands({"schema.overall": overall}, METRICS) == [Interpretation("schema.overall", text)]
 
 
 @pytest.mark.parametrize("metric, word", [("schema.tool_selection", "system prompt"), ("schema.parameter_accuracy", "required")])
@@ -61,7 +61,7 @@ def test_low_metric_has_its_checks(metric: str, word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "graded, errors, malformed, told",
+    "graded, errors, malformed, reported",
     [
         (0, 0, 0, False),
         (100, 0, 0, False),
@@ -72,8 +72,8 @@ def test_low_metric_has_its_checks(metric: str, word: str) -> None:
         (3, 3, 0, True),
     ],
 )
-def test_many_unreadable_predictions_are_reported(graded: int, errors: int, malformed: int, told: bool) -> None:
-    assert bool(interpret_unreadable(graded, errors, malformed)) == told
+def test_many_unreadable_predictions_are_reported(graded: int, errors: int, malformed: int, reported: bool) -> None:
+    assert bool(interpret_unreadable(graded, errors, malformed)) == reported
 
 
 def test_errors_and_malformed_calls_are_counted_separately() -> None:

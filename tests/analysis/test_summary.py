@@ -8,7 +8,7 @@ from callmark.grading.grader import Grader
 from callmark.grading.record import GradeRecord
 from callmark.grading.settings import GradingSettings
 from callmark.types import Call, Case, Message, Prediction, Source
-from tests.rows import made
+from tests.rows import tool_call
 from tests.summaries import summarize
 
 BROKEN = Call("f", {}, None, "cut off", "{")
@@ -32,7 +32,12 @@ def test_no_grades_at_all() -> None:
 
 def test_errors_are_counted_and_excluded() -> None:
     summary = summarize(
-        graded(([made("f")], [made("f")]), ([made("f")], "HTTP 503"), ([made("f")], "HTTP 503"), ([made("f")], [made("g")]))
+        graded(
+            ([tool_call("f")], [tool_call("f")]),
+            ([tool_call("f")], "HTTP 503"),
+            ([tool_call("f")], "HTTP 503"),
+            ([tool_call("f")], [tool_call("g")]),
+        )
     )
     assert (summary.cases, summary.graded, summary.scored, summary.errors) == (4, 4, 2, 2)
     assert summary.error_texts == {"HTTP 503": 2}
@@ -43,24 +48,29 @@ def test_errors_are_counted_and_excluded() -> None:
 
 def test_correct_and_correct_tools_only() -> None:
     summary = summarize(
-        graded(([made("f", a=1)], [made("f", a=1)]), ([made("f", a=1)], [made("f", a=2)]), ([made("f")], [BROKEN]), ([], []))
+        graded(
+            ([tool_call("f", a=1)], [tool_call("f", a=1)]),
+            ([tool_call("f", a=1)], [tool_call("f", a=2)]),
+            ([tool_call("f")], [BROKEN]),
+            ([], []),
+        )
     )
     assert (summary.correct, summary.correct_tools_only) == (2, 1)
 
 
 def test_faults_are_grouped_by_tool_or_argument() -> None:
-    said = (Message("user", "cancel #W1 and not #W2"),)
+    messages = (Message("user", "cancel #W1 and not #W2"),)
     summary = summarize(
         graded(
-            ([made("f", id="#W1")], [made("f", id="#W2")]),
-            ([made("g", id="#W1")], [made("g", id="#W3")]),
-            ([made("f", id="#W1")], [made("g", id="#W1")]),
-            ([made("f", id="#W1")], [made("f")]),
-            ([made("f")], []),
-            ([], [made("h")]),
-            ([made("f")], [BROKEN]),
-            ([made("f")], [made("f"), made("f")]),
-            messages=said,
+            ([tool_call("f", id="#W1")], [tool_call("f", id="#W2")]),
+            ([tool_call("g", id="#W1")], [tool_call("g", id="#W3")]),
+            ([tool_call("f", id="#W1")], [tool_call("g", id="#W1")]),
+            ([tool_call("f", id="#W1")], [tool_call("f")]),
+            ([tool_call("f")], []),
+            ([], [tool_call("h")]),
+            ([tool_call("f")], [BROKEN]),
+            ([tool_call("f")], [tool_call("f"), tool_call("f")]),
+            messages=messages,
         )
     )
     assert {fault.kind: (fault.count, fault.examples) for fault in summary.faults} == {
@@ -77,14 +87,19 @@ def test_faults_are_grouped_by_tool_or_argument() -> None:
 
 def test_expected_calls_and_abstention_count_as_tools() -> None:
     summary = summarize(
-        graded(([made("f"), made("g", a=1)], [made("f"), made("g", a=2)]), ([made("g")], [made("g")]), ([], [made("f")]), ([], []))
+        graded(
+            ([tool_call("f"), tool_call("g", a=1)], [tool_call("f"), tool_call("g", a=2)]),
+            ([tool_call("g")], [tool_call("g")]),
+            ([], [tool_call("f")]),
+            ([], []),
+        )
     )
     assert {tool.tool: (tool.n, tool.score) for tool in summary.tools} == {"f": (1, 1.0), "g": (2, 0.75), NO_CALL: (2, 0.5)}
     assert summary.tools[0].tool == NO_CALL  # the weakest first
 
 
 def test_intervals_are_over_conversations() -> None:
-    attempts: list[Any] = [([made("f")], [made("f") if index // 2 % 2 else made("g")]) for index in range(40)]
+    attempts: list[Any] = [([tool_call("f")], [tool_call("f") if index // 2 % 2 else tool_call("g")]) for index in range(40)]
     summary = summarize(graded(*attempts))
     assert summary.conversations == 20
     score: Estimate = summary.metrics["call.score"]
@@ -94,6 +109,6 @@ def test_intervals_are_over_conversations() -> None:
 
 
 def test_number_of_names_is_bounded() -> None:
-    summary = summarize(graded(*(([made("f")], [made(f"g{index}")]) for index in range(10_050))))
+    summary = summarize(graded(*(([tool_call("f")], [tool_call(f"g{index}")]) for index in range(10_050))))
     assert len(summary.faults[0].examples) == 10_001
     assert sum(example.count for example in summary.faults[0].examples) == 10_050

@@ -105,7 +105,7 @@ def test_tally_agrees_with_the_summary_of_all_grades() -> None:
 
 
 @pytest.mark.parametrize(
-    "grades, told",
+    "grades, has_trials",
     [
         ([], False),
         ([grade("a", 0, 1.0), grade("b", 0, 0.0), grade("c", 0, 1.0, "refund")], False),
@@ -114,10 +114,10 @@ def test_tally_agrees_with_the_summary_of_all_grades() -> None:
         ([grade("a", 0, 1.0, "refund"), grade("b", 0, 0.0, "refund")], True),
     ],
 )
-def test_details_have_trials_only_where_there_are_some(grades: list[GradeRecord], told: bool) -> None:
+def test_details_have_trials_only_where_there_are_some(grades: list[GradeRecord], has_trials: bool) -> None:
     details = summarize(grades).details
     assert details is not None
-    assert (details.trials is not None) is told
+    assert (details.trials is not None) is has_trials
 
 
 def test_grade_without_the_metric_is_not_a_trial() -> None:

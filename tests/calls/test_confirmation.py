@@ -1,4 +1,4 @@
-"""What counts as a yes."""
+"""Texts that confirm and texts that do not."""
 
 import pytest
 from hypothesis import given
@@ -104,16 +104,16 @@ NO = [
 
 
 @pytest.mark.parametrize("said", YES)
-def test_a_yes(said: str) -> None:
+def test_confirmations(said: str) -> None:
     assert is_confirmation(said)
 
 
 @pytest.mark.parametrize("said", NO)
-def test_no_yes(said: str) -> None:
+def test_texts_that_do_not_confirm(said: str) -> None:
     assert not is_confirmation(said)
 
 
-def test_the_table_is_long_enough_to_be_careful() -> None:
+def test_phrase_tables_are_large_enough() -> None:
     assert len(set(YES) | set(NO)) >= 60
 
 
@@ -130,12 +130,12 @@ def test_the_table_is_long_enough_to_be_careful() -> None:
         ("Jahr", False),
     ],
 )
-def test_words_of_ones_own_count_instead_of_the_usual_ones(said: str, yes: bool) -> None:
+def test_given_words_replace_the_usual_ones(said: str, yes: bool) -> None:
     assert is_confirmation(said, ["Ja", "passt so"]) is yes
 
 
 @pytest.mark.laws
 @given(st.text() | st.lists(st.sampled_from(["yes", "no", "but", ",", ".", "?", "go ahead", "not", "ok", "wait"])).map(" ".join))
-def test_nothing_that_is_said_raises(said: str) -> None:
+def test_no_text_raises(said: str) -> None:
     assert is_confirmation(said) in (True, False)
     assert not is_confirmation(f"{said}. But not yet")

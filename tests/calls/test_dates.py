@@ -30,7 +30,7 @@ def test_a_day_is_read_in_every_form(text: str) -> None:
         "Mayor 10, 2025",
     ],
 )
-def test_anything_else_is_no_date(text: str) -> None:
+def test_other_texts_are_not_dates(text: str) -> None:
     assert parse_date(text) is None
 
 
@@ -39,13 +39,13 @@ def test_a_time_makes_it_an_instant() -> None:
     assert parse_date("2025-05-10 12:30") == datetime(2025, 5, 10, 12, 30)
 
 
-def test_a_day_is_met_by_any_time_of_that_written_day() -> None:
+def test_a_day_matches_any_time_of_that_day() -> None:
     late = datetime(2025, 5, 10, 23, 30, tzinfo=timezone(timedelta(hours=-5)))
     assert same_date(DAY, late)
     assert not same_date(date(2025, 5, 11), late)
 
 
-def test_an_instant_is_met_by_the_same_instant_in_another_zone_only() -> None:
+def test_an_instant_matches_only_the_same_instant_in_any_zone() -> None:
     noon = datetime(2025, 5, 10, 12, tzinfo=UTC)
     assert same_date(noon, datetime(2025, 5, 10, 14, tzinfo=timezone(timedelta(hours=2))))
     assert same_date(noon, datetime(2025, 5, 10, 12))

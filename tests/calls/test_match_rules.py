@@ -12,7 +12,7 @@ from callmark.grading.grader import Grader
 from callmark.grading.record import GradeRecord
 from callmark.grading.settings import GradingSettings
 from callmark.types import Call, Case, Prediction, Tool
-from tests.rows import made
+from tests.rows import tool_call
 
 
 def graded(rules: dict[str, Any], expected: Call, *actual: Call, tools: tuple[Tool, ...] = ()) -> GradeRecord:
@@ -28,31 +28,41 @@ def ruled(rules: dict[str, Any], *calls: Call) -> tuple[tuple[Call, ...], dict[s
 @pytest.mark.parametrize(
     "rules, expected, actual, score",
     [
-        ({"*.note": {"$any": True}}, made("f", note="a"), made("f", note="b"), 1.0),
-        ({"*.note": {"$any": True}}, made("f", note="a"), made("f"), 0.5),
-        ({"f.note": {"$any": True}}, made("g", note="a"), made("g", note="b"), 0.5),
-        ({"f.no*": {"$any": True}}, made("f", note="a"), made("f", note="b"), 1.0),
-        ({"*.note": {"$text": "expected", "$ratio": 0.8}}, made("f", note="the room is cold"), made("f", note="the room is colder"), 1.0),
-        ({"*.note": {"$text": "expected", "$ratio": 0.8}}, made("f", note="the room is cold"), made("f", note="send a taxi"), 0.5),
-        ({"*.note": {"$one_of": ["expected", "none"]}}, made("f", note="a"), made("f", note="none"), 1.0),
-        ({"*.price": {"$approx": "expected", "$abs": 1}}, made("f", price=10), made("f", price=10.5), 1.0),
-        ({"*.note": {"$optional": "expected"}}, made("f", note="a"), made("f"), 1.0),
-        ({"*.who": "similar"}, made("f", who="Ann Lee"), made("f", who="ann lee!"), 1.0),
-        ({"*.who": "exact"}, made("f", who="Ann Lee"), made("f", who="ann lee!"), 0.5),
+        ({"*.note": {"$any": True}}, tool_call("f", note="a"), tool_call("f", note="b"), 1.0),
+        ({"*.note": {"$any": True}}, tool_call("f", note="a"), tool_call("f"), 0.5),
+        ({"f.note": {"$any": True}}, tool_call("g", note="a"), tool_call("g", note="b"), 0.5),
+        ({"f.no*": {"$any": True}}, tool_call("f", note="a"), tool_call("f", note="b"), 1.0),
+        (
+            {"*.note": {"$text": "expected", "$ratio": 0.8}},
+            tool_call("f", note="the room is cold"),
+            tool_call("f", note="the room is colder"),
+            1.0,
+        ),
+        (
+            {"*.note": {"$text": "expected", "$ratio": 0.8}},
+            tool_call("f", note="the room is cold"),
+            tool_call("f", note="send a taxi"),
+            0.5,
+        ),
+        ({"*.note": {"$one_of": ["expected", "none"]}}, tool_call("f", note="a"), tool_call("f", note="none"), 1.0),
+        ({"*.price": {"$approx": "expected", "$abs": 1}}, tool_call("f", price=10), tool_call("f", price=10.5), 1.0),
+        ({"*.note": {"$optional": "expected"}}, tool_call("f", note="a"), tool_call("f"), 1.0),
+        ({"*.who": "similar"}, tool_call("f", who="Ann Lee"), tool_call("f", who="ann lee!"), 1.0),
+        ({"*.who": "exact"}, tool_call("f", who="Ann Lee"), tool_call("f", who="ann lee!"), 0.5),
         # nested, by steps; an index is a step too
-        ({"f.guest.name": "similar"}, made("f", guest={"name": "Ann"}), made("f", guest={"name": "ANN"}), 1.0),
-        ({"f.name": "similar"}, made("f", guest={"name": "Ann"}), made("f", guest={"name": "ANN"}), 0.5),
-        ({"f.items.*.note": {"$any": True}}, made("f", items=[{"note": 1}]), made("f", items=[{"note": 2}]), 1.0),
+        ({"f.guest.name": "similar"}, tool_call("f", guest={"name": "Ann"}), tool_call("f", guest={"name": "ANN"}), 1.0),
+        ({"f.name": "similar"}, tool_call("f", guest={"name": "Ann"}), tool_call("f", guest={"name": "ANN"}), 0.5),
+        ({"f.items.*.note": {"$any": True}}, tool_call("f", items=[{"note": 1}]), tool_call("f", items=[{"note": 2}]), 1.0),
         # a name with dots of its own
-        ({"api.f.note": {"$any": True}}, made("api.f", note="a"), made("api.f", note="b"), 1.0),
+        ({"api.f.note": {"$any": True}}, tool_call("api.f", note="a"), tool_call("api.f", note="b"), 1.0),
         # the record's own matcher counts
-        ({"*.note": {"$any": True}}, made("f", note={"$glob": "x*"}), made("f", note="b"), 0.5),
-        ({"*.guest": {"$any": True}}, made("f", guest={"id": {"$glob": "x*"}}), made("f", guest={"id": "b"}), 0.5),
+        ({"*.note": {"$any": True}}, tool_call("f", note={"$glob": "x*"}), tool_call("f", note="b"), 0.5),
+        ({"*.guest": {"$any": True}}, tool_call("f", guest={"id": {"$glob": "x*"}}), tool_call("f", guest={"id": "b"}), 0.5),
         # the first rule that fits
-        ({"f.note": "exact", "*.note": {"$any": True}}, made("f", note="a"), made("f", note="b"), 0.5),
+        ({"f.note": "exact", "*.note": {"$any": True}}, tool_call("f", note="a"), tool_call("f", note="b"), 0.5),
         # a rule that the recorded value does not fit leaves it as it is
-        ({"*.note": {"$text": "expected", "$ratio": 0}}, made("f", note=5), made("f", note=5), 1.0),
-        ({"*.note": {"$text": "expected", "$ratio": 0}}, made("f", note=5), made("f", note=6), 0.5),
+        ({"*.note": {"$text": "expected", "$ratio": 0}}, tool_call("f", note=5), tool_call("f", note=5), 1.0),
+        ({"*.note": {"$text": "expected", "$ratio": 0}}, tool_call("f", note=5), tool_call("f", note=6), 0.5),
     ],
 )
 def test_a_rule_decides_how_an_argument_is_compared(rules: dict[str, Any], expected: Call, actual: Call, score: float) -> None:
@@ -61,33 +71,33 @@ def test_a_rule_decides_how_an_argument_is_compared(rules: dict[str, Any], expec
 
 @pytest.mark.parametrize("rule", [{"$any": True}, {"$approx": "expected", "$abs": 1}, "exact", "similar"])
 @pytest.mark.parametrize("arguments", [{"limit": 10}, {}])
-def test_no_rule_makes_an_argument_of_what_equals_being_left_out(rule: Any, arguments: dict[str, Any]) -> None:
+def test_rules_skip_arguments_that_equal_being_left_out(rule: Any, arguments: dict[str, Any]) -> None:
     tool = Tool("f", "", {"type": "object", "properties": {"limit": {"type": "integer", "default": 10}}})
     record = graded({"*.limit": rule}, Call("f", {"limit": 10}), Call("f", arguments), tools=(tool,))
     assert record.metrics["call.score"] == 1.0
 
 
-def test_rules_count_in_every_suite() -> None:
-    expected = made("f", note="Cold room")
-    lax = graded({"*.note": {"$any": True}}, expected, made("f", note="taxi")).metrics
+def test_rules_apply_in_every_evaluator() -> None:
+    expected = tool_call("f", note="Cold room")
+    lax = graded({"*.note": {"$any": True}}, expected, tool_call("f", note="taxi")).metrics
     assert set(lax.values()) == {1.0}
-    strict = graded({"*.note": "exact"}, expected, made("f", note="cold room!")).metrics
+    strict = graded({"*.note": "exact"}, expected, tool_call("f", note="cold room!")).metrics
     assert (strict["process.args_recall"], strict["call.score"]) == (0.0, 0.5)
 
 
-def test_how_many_arguments_each_rule_touched_is_counted() -> None:
-    _, touched = ruled({"*.note": {"$any": True}, "f.x": "similar"}, made("f", note="a", x="b"), made("g", note="c", x="d"))
+def test_touched_arguments_are_counted_by_rule() -> None:
+    _, touched = ruled({"*.note": {"$any": True}, "f.x": "similar"}, tool_call("f", note="a", x="b"), tool_call("g", note="c", x="d"))
     assert touched == {"*.note": 2, "f.x": 1}
 
 
-def test_a_malformed_call_is_left_alone() -> None:
+def test_rules_leave_malformed_calls_unchanged() -> None:
     broken = Call("f", {}, None, "cut off", "{")
     assert ruled({"*.a": "similar"}, broken) == ((broken,), {})
 
 
-def test_what_people_see_is_the_recorded_value() -> None:
-    assert graded({"*.who": "similar"}, made("f", who="Ann"), made("f", who="Bob")).faults[0].expected == "Ann"
-    assert graded({"*.who": "similar"}, made("f", who="Ann")).faults[0].expected == 'f(who="Ann")'
+def test_people_see_the_recorded_value() -> None:
+    assert graded({"*.who": "similar"}, tool_call("f", who="Ann"), tool_call("f", who="Bob")).faults[0].expected == "Ann"
+    assert graded({"*.who": "similar"}, tool_call("f", who="Ann")).faults[0].expected == 'f(who="Ann")'
 
 
 @pytest.mark.parametrize(
@@ -111,6 +121,6 @@ def test_a_rule_that_could_never_be_used_is_refused(rules: dict[str, Any], sente
     assert sentence in str(error.value)
 
 
-def test_no_file_may_say_what_only_a_rule_can() -> None:
+def test_files_cannot_use_the_matcher_of_rules() -> None:
     with pytest.raises(BadInput, match="no matcher called"):
         grade([{"name": "f", "arguments": {"a": {"$similar": "x"}}}], [])

@@ -53,7 +53,7 @@ def test_matchers(matcher: Any, right: list[Any], wrong: list[Any]) -> None:
         assert not agrees(matcher, value), value
 
 
-def test_only_the_expected_side_is_ever_a_pattern() -> None:
+def test_only_the_expected_side_is_read_as_a_matcher() -> None:
     assert not agrees("x", {"$any": True})
     assert not agrees({"a": 1}, {"a": {"$any": True}})
     assert not agrees(5, '{"$any": true}')
@@ -87,7 +87,7 @@ def test_only_the_expected_side_is_ever_a_pattern() -> None:
         ([{"$nope": 1}], "a.b[0]: there is no matcher called '$nope'"),
     ],
 )
-def test_a_matcher_that_could_not_be_used_is_refused_with_its_place(matcher: Any, sentence: str) -> None:
+def test_an_unusable_matcher_is_refused_with_its_place(matcher: Any, sentence: str) -> None:
     with pytest.raises(BadInput) as raised:
         check_matchers({"a": {"b": matcher}})
     assert sentence in str(raised.value)

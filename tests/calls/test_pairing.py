@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from callmark.calls.pairing import Pairing, assign, compare_arguments, compare_similar, pair_calls
 from callmark.types import Call
-from tests.rows import made
+from tests.rows import tool_call
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_comparing_arguments(
     assert (found.missing, found.extra, found.differ) == (missing, extra, differ)
 
 
-def test_what_equals_being_left_out_counts_on_neither_side() -> None:
+def test_arguments_that_equal_being_left_out_count_on_neither_side() -> None:
     schema = {"properties": {"n": {"type": "integer", "default": 10}, "t": {"type": "string"}}}
     found = compare_arguments({"n": 10}, {"t": None}, parameters=schema)
     assert (found.agree, found.expected, found.actual, found.named) == (0, 0, 0, 0)
@@ -48,7 +48,7 @@ some_arguments = st.dictionaries(st.sampled_from("abcd"), values)
 
 @pytest.mark.laws
 @given(some_arguments, some_arguments, st.sampled_from([None, {"properties": {"a": {"type": "string", "default": "ab"}, "b": {}}}]))
-def test_what_is_similar_follows_from_what_is_exact(
+def test_similar_comparison_follows_from_the_exact_one(
     expected: dict[str, Any], actual: dict[str, Any], parameters: dict[str, Any] | None
 ) -> None:
     found = compare_similar(compare_arguments(expected, actual, parameters=parameters), expected, actual)
@@ -62,21 +62,21 @@ def indexes(pairing: Pairing) -> list[tuple[int, int]]:
 @pytest.mark.parametrize(
     "expected, actual, pairs",
     [
-        ([made("f")], [made("f")], [(0, 0)]),
-        ([made("f")], [made("g")], []),
-        ([made("f")], [made("F")], []),
-        ([made("f"), made("f")], [made("f")], [(0, 0)]),
-        ([made("f", a=1), made("f", a=2)], [made("f", a=2), made("f", a=1)], [(0, 1), (1, 0)]),
+        ([tool_call("f")], [tool_call("f")], [(0, 0)]),
+        ([tool_call("f")], [tool_call("g")], []),
+        ([tool_call("f")], [tool_call("F")], []),
+        ([tool_call("f"), tool_call("f")], [tool_call("f")], [(0, 0)]),
+        ([tool_call("f", a=1), tool_call("f", a=2)], [tool_call("f", a=2), tool_call("f", a=1)], [(0, 1), (1, 0)]),
         # most pairs first, even where a single one would agree better
-        ([made("f", a=1), made("f", a=1, b=2)], [made("f", a=1, b=2), made("f")], [(0, 1), (1, 0)]),
+        ([tool_call("f", a=1), tool_call("f", a=1, b=2)], [tool_call("f", a=1, b=2), tool_call("f")], [(0, 1), (1, 0)]),
         # then the most that agree in full
-        ([made("f", a=1, b=2), made("f", a=3)], [made("f", a=1, b=9), made("f", a=1, b=2)], [(0, 1), (1, 0)]),
-        ([Call("f", {}, None, "cut off", "{")], [made("f")], []),
-        ([made("f")], [Call("f", {}, None, "cut off", "{")], []),
-        ([], [made("f")], []),
+        ([tool_call("f", a=1, b=2), tool_call("f", a=3)], [tool_call("f", a=1, b=9), tool_call("f", a=1, b=2)], [(0, 1), (1, 0)]),
+        ([Call("f", {}, None, "cut off", "{")], [tool_call("f")], []),
+        ([tool_call("f")], [Call("f", {}, None, "cut off", "{")], []),
+        ([], [tool_call("f")], []),
         ([], [], []),
         # tied: the earliest
-        ([made("f")], [made("f"), made("f")], [(0, 0)]),
+        ([tool_call("f")], [tool_call("f"), tool_call("f")], [(0, 0)]),
     ],
 )
 def test_pairs(expected: list[Call], actual: list[Call], pairs: list[tuple[int, int]]) -> None:
@@ -86,9 +86,12 @@ def test_pairs(expected: list[Call], actual: list[Call], pairs: list[tuple[int, 
     assert len(found.unpaired_actual) == len(actual) - len(pairs)
 
 
-def test_names_in_any_case_when_asked() -> None:
-    assert indexes(pair_calls([made("P-Create")], [made("p-create")], ignore_case=True)) == [(0, 0)]
-    assert indexes(pair_calls([made("P-Create"), made("x")], [made("X"), made("p-create")], ignore_case=True)) == [(0, 1), (1, 0)]
+def test_names_pair_in_any_case_on_request() -> None:
+    assert indexes(pair_calls([tool_call("P-Create")], [tool_call("p-create")], ignore_case=True)) == [(0, 0)]
+    assert indexes(pair_calls([tool_call("P-Create"), tool_call("x")], [tool_call("X"), tool_call("p-create")], ignore_case=True)) == [
+        (0, 1),
+        (1, 0),
+    ]
 
 
 few_calls = st.lists(
@@ -150,10 +153,10 @@ def test_the_assignment_is_as_good_as_scipys(rows: int, more: int, data: st.Data
 
 
 def test_thousands_of_calls_are_paired_in_bounded_time() -> None:
-    calls = [made("f", n=index) for index in range(10_000)]
+    calls = [tool_call("f", n=index) for index in range(10_000)]
     assert len(pair_calls(calls[:3], calls).pairs) == 3
     found = pair_calls(calls, calls[::-1])
     assert len(found.pairs) == 10_000
     assert all(one.agrees for one in found.pairs)
-    others = [made("f", n=-index) for index in range(1, 2001)]
+    others = [tool_call("f", n=-index) for index in range(1, 2001)]
     assert len(pair_calls(calls[:2000], others).pairs) == 2000

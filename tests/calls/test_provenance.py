@@ -46,7 +46,7 @@ def said(text: str, role: str = "user") -> Message:
         (None, ""),
     ],
 )
-def test_found(value: Any, text: str) -> None:
+def test_values_that_are_found(value: Any, text: str) -> None:
     assert hallucinated(value, said(text)) == []
 
 
@@ -67,7 +67,7 @@ def test_found(value: Any, text: str) -> None:
         ("John Smith", '{"first": "John", "last": "Smith"}'),
     ],
 )
-def test_invented(value: Any, text: str) -> None:
+def test_values_that_are_hallucinated(value: Any, text: str) -> None:
     assert hallucinated(value, said(text)) == ["x"]
 
 
@@ -76,16 +76,16 @@ def test_these_roles_are_sources(role: str) -> None:
     assert hallucinated("Ann", said("Ann", role)) == []
 
 
-def test_what_the_assistant_said_is_no_source() -> None:
+def test_assistant_text_is_not_a_source() -> None:
     assert hallucinated("Ann", said("Ann", "assistant")) == ["x"]
 
 
-def test_what_comes_later_is_no_source() -> None:
+def test_later_messages_are_not_sources() -> None:
     messages = (Message("assistant", calls=(Call("f", {"x": "Ann"}),)), said("Ann"))
     assert find_origins(messages)[0].source is None
 
 
-def test_the_message_it_was_found_in_is_named() -> None:
+def test_the_source_message_is_named() -> None:
     messages = (said("hello"), said("Ann"), said("Ann again"), Message("assistant", calls=(Call("f", {"x": "Ann"}),)))
     assert find_origins(messages)[0].source == 1
 
@@ -98,7 +98,7 @@ def test_no_value_is_found_across_two_strings_of_a_result() -> None:
     assert hallucinated("John Smith", said('{"first": "John", "last": "Smith", "x": "\\n"}', "tool")) == ["x"]
 
 
-def test_every_depth_is_looked_at() -> None:
+def test_values_at_every_depth_are_searched() -> None:
     assert hallucinated({"a": [{"b": "Bob"}, 7], "c": "Ann"}, said("Ann")) == ["x.a[0].b", "x.a[1]"]
 
 
@@ -120,7 +120,7 @@ LISTED = {
 @pytest.mark.parametrize(
     "value, paths", [("red", []), ("blue", ["x"]), ({"size": "S"}, []), ({"size": "M"}, ["x.size"]), ([7, 8], ["x[1]"]), ("none", [])]
 )
-def test_what_the_schema_lists_needs_no_source(value: Any, paths: list[str]) -> None:
+def test_values_listed_in_the_schema_need_no_source(value: Any, paths: list[str]) -> None:
     assert hallucinated(value, tools=(Tool("f", "", LISTED),)) == paths
 
 
@@ -176,7 +176,7 @@ def test_a_text_that_repeats_itself_is_searched_to_its_end(value: str, text: str
         (815, "nothing", "user", False),
     ],
 )
-def test_some_values_plainly_stand_nowhere(value: str | int, text: str, role: str, expected: bool) -> None:
+def test_some_values_are_quickly_found_hallucinated(value: str | int, text: str, role: str, expected: bool) -> None:
     assert fast_hallucinated(value, [said(text, role)]) is expected
 
 
@@ -185,10 +185,10 @@ words = st.text(st.sampled_from('aB#-_. 0129\\"\u0661'), max_size=12)
 
 @pytest.mark.laws
 @given(words, st.lists(st.builds(Message, st.sampled_from(["user", "tool", "assistant"]), words | words.map("x{}y 2025-05-10".format))))
-def test_what_plainly_stands_nowhere_is_not_found(value: str, messages: list[Message]) -> None:
+def test_the_quick_check_agrees_with_the_full_search(value: str, messages: list[Message]) -> None:
     if fast_hallucinated(value, messages):
         assert SourceIndex(messages).find(value) is None
 
 
-def test_a_megabyte_of_digits_is_told_apart_in_bounded_time() -> None:
+def test_a_megabyte_of_digits_is_checked_in_bounded_time() -> None:
     assert not fast_hallucinated(f"#{'1' * 1_000_000} ", [said("1")])

@@ -1,4 +1,4 @@
-"""Whether a call could run: what is told by a table of its tool's schema is what the schema says."""
+"""Whether a call could run: the quick check by a table agrees with the schema."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def test_a_call_could_run_when_its_types_fit(schema: dict[str, Any], given_argum
 
 @pytest.mark.laws
 @given(schemas, arguments)
-def test_a_call_that_is_plainly_right_could_run(schema: dict[str, Any], given_arguments: dict[str, Any]) -> None:
+def test_a_call_that_is_quickly_found_correct_could_run(schema: dict[str, Any], given_arguments: dict[str, Any]) -> None:
     found = Schemas([Tool("f", "", schema)])
     call = Call("f", given_arguments)
     if found.fast_correct(call, call):
@@ -42,7 +42,7 @@ def test_a_call_that_is_plainly_right_could_run(schema: dict[str, Any], given_ar
 
 
 @pytest.mark.parametrize("made", [[True], [1.0]])
-def test_items_of_another_type_are_not_plainly_right(made: list[Any]) -> None:
+def test_items_of_another_type_need_a_full_comparison(made: list[Any]) -> None:
     found = Schemas([Tool("f", "", {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer"}}}})])
     assert not found.fast_correct(Call("f", {"a": [1]}), Call("f", {"a": made}))
     assert found.fast_correct(Call("f", {"a": [1]}), Call("f", {"a": [1]}))

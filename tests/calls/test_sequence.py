@@ -4,14 +4,14 @@ from callmark.calls.globs import matches_glob
 from callmark.calls.sequence import CallWithResult, find_pattern, read_pattern
 from callmark.errors import BadInput
 from callmark.types import Call
-from tests.rows import made
+from tests.rows import tool_call
 
 
 def calls(*given: Call | tuple[Call, str]) -> list[CallWithResult]:
     return [CallWithResult(*one) if isinstance(one, tuple) else CallWithResult(one) for one in given]
 
 
-A, B, C = made("a"), made("b"), made("c")
+A, B, C = tool_call("a"), tool_call("b"), tool_call("c")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_sequences(pattern: str, sequence: list[Call], found: tuple[int, ...] | 
     ],
 )
 def test_arguments(pattern: str, fits: bool) -> None:
-    call = made("f", n=5, s="open", l=[1, 2], o={"k": "a, b)"}, t="two words")
+    call = tool_call("f", n=5, s="open", l=[1, 2], o={"k": "a, b)"}, t="two words")
     assert (find_pattern(read_pattern(pattern), calls(call)) is not None) == fits
 
 
@@ -76,15 +76,15 @@ def test_arguments(pattern: str, fits: bool) -> None:
     ],
 )
 def test_result_is_the_whole_text_or_the_field_of_that_name(result: str, value: object, fits: bool) -> None:
-    sequence = calls((made("find"), result), made("get", user_id=value))
+    sequence = calls((tool_call("find"), result), tool_call("get", user_id=value))
     assert (find_pattern(read_pattern("find > get(user_id=$result)"), sequence) is not None) == fits
 
 
-def test_a_call_without_a_result_has_none_to_give() -> None:
-    assert find_pattern(read_pattern("find > get(x=$result)"), calls(made("find"), made("get", x=None))) is None
+def test_result_needs_a_call_with_a_result() -> None:
+    assert find_pattern(read_pattern("find > get(x=$result)"), calls(tool_call("find"), tool_call("get", x=None))) is None
 
 
-def test_a_malformed_call_fits_nothing_but_keeps_its_place() -> None:
+def test_a_malformed_call_matches_no_step_but_keeps_its_place() -> None:
     broken = Call("a", {}, None, "cut off", "{")
     assert find_pattern(read_pattern("a"), calls(broken)) is None
     assert find_pattern(read_pattern("a > b"), calls(A, broken, B)) is None
@@ -115,6 +115,6 @@ def test_many_later_steps_over_many_calls_end_in_bounded_time() -> None:
     assert find_pattern(read_pattern(" >> ".join(["a"] * 8 + ["b"])), calls(*[A] * 300)) is None
 
 
-def test_brackets_in_a_glob_stand_for_themselves() -> None:
+def test_brackets_in_a_glob_are_literal() -> None:
     assert matches_glob("f[1]*", "f[1]x")
     assert not matches_glob("f[1]*", "f1x")

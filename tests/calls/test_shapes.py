@@ -125,13 +125,13 @@ def test_arguments_count_whatever_their_key(key: str, side: str, city: str | Non
 
 
 @pytest.mark.parametrize("arguments", [None, "", "  \n", "{}", {}, "null"])
-def test_missing_null_or_blank_arguments_are_none_given(arguments: Any) -> None:
+def test_missing_null_or_blank_arguments_are_empty(arguments: Any) -> None:
     call = read_call({"name": "f", "arguments": arguments})
     assert call.arguments == {}
     assert bool(call.malformed) == (arguments == "null"), "the text null is JSON, but no object"
 
 
-def test_arguments_that_are_not_there_are_none_given() -> None:
+def test_missing_arguments_are_empty() -> None:
     assert read_call({"name": "f"}) == Call("f")
 
 
@@ -178,20 +178,20 @@ def test_nesting_of_exactly_200_is_well_formed() -> None:
     assert not read_call({"name": "f", "arguments": '{"a":' * 200 + "1" + "}" * 200}).malformed
 
 
-def test_digits_in_a_string_are_no_number() -> None:
+def test_digits_in_a_string_are_not_a_number() -> None:
     assert not read_call({"name": "f", "arguments": '{"a": "' + "9" * 400 + '"}'}).malformed
 
 
 @pytest.mark.parametrize(
     "value", [5, "f", None, True, [], {}, {"name": ""}, {"name": " "}, {"name": {"f": 1}}, {"name": 5}, {"function": 5}]
 )
-def test_what_has_no_name_is_malformed(value: Any) -> None:
+def test_a_call_without_a_name_is_malformed(value: Any) -> None:
     call = read_call(value)
     assert call.malformed
     assert call.name == ""
 
 
-def test_the_whole_text_is_kept_where_nothing_was_recognised() -> None:
+def test_the_whole_text_is_kept_where_nothing_is_recognized() -> None:
     assert read_call(5).text == "5"
     assert read_call({"x": 1}).text == '{"x":1}'
 
@@ -203,7 +203,7 @@ def test_json_text_that_a_strict_reader_refuses_still_gives_the_name() -> None:
     assert "1e999" in call.text
 
 
-def test_one_call_is_a_list_of_one_and_none_is_none() -> None:
+def test_a_single_call_is_a_list_of_one_and_null_is_empty() -> None:
     assert read_calls({"name": "f"}) == (Call("f"),)
     assert read_calls(None) == ()
     assert [call.name for call in read_calls([{"name": "f"}, 5])] == ["f", ""]

@@ -55,13 +55,13 @@ DISAGREE = [
 
 
 @pytest.mark.parametrize("one, other", AGREE)
-def test_these_agree(one: Any, other: Any) -> None:
+def test_values_that_agree_by_similar(one: Any, other: Any) -> None:
     assert similar(one, other)
     assert similar(other, one)
 
 
 @pytest.mark.parametrize("one, other", DISAGREE)
-def test_these_do_not(one: Any, other: Any) -> None:
+def test_values_that_differ_by_similar(one: Any, other: Any) -> None:
     assert not similar(one, other)
     assert not similar(other, one)
 
@@ -76,14 +76,14 @@ VALUES = st.recursive(
 
 @pytest.mark.laws
 @given(VALUES, VALUES)
-def test_what_is_the_same_agrees_and_agreeing_is_symmetric(one: Any, other: Any) -> None:
+def test_exact_implies_similar_and_similar_is_symmetric(one: Any, other: Any) -> None:
     assert similar(one, one)
     assert similar(one, other) == similar(other, one)
     if exact(one, other):
         assert similar(one, other)
 
 
-def test_nesting_that_no_call_has_is_simply_different() -> None:
+def test_excessive_nesting_compares_as_different() -> None:
     one: Any = []
     other: Any = []
     for _ in range(100_000):

@@ -1,15 +1,22 @@
 import json
 import keyword
 import time
+from collections.abc import Container, Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from callmark.calls.text import ParsedText, parse_calls
+from callmark import registry
+from callmark.calls.text import ParsedText, TextFormat, check_text_format, detect, parse_calls, text_format_names
 from callmark.calls.text.python_code import LONGEST_CODE
+from callmark.errors import BadInput
 from callmark.types import Call
+from tests.conftest import Cli
+from tests.rows import call, row, user, write_rows
 
 FORMATS = ("auto", "hermes", "mistral", "llama3", "pythonic", "json")
 F = Call("f", {"a": 1})
@@ -109,7 +116,7 @@ CASES = [(format_name, text, calls) for format_name, table in TABLES.items() for
 
 
 @pytest.mark.parametrize("format_name, text, calls", CASES)
-def test_a_text_that_is_all_calls_leaves_nothing_said(format_name: str, text: str, calls: list[Call]) -> None:
+def test_a_text_of_calls_leaves_no_text(format_name: str, text: str, calls: list[Call]) -> None:
     assert parse_calls(text, format_name) == ParsedText(tuple(calls))
 
 
@@ -212,7 +219,7 @@ MALFORMED: list[tuple[str, str, list[str], str]] = [
 
 
 @pytest.mark.parametrize("format_name, text, names, kept", MALFORMED)
-def test_what_is_broken_is_a_malformed_call_with_its_name_and_text(format_name: str, text: str, names: list[str], kept: str) -> None:
+def test_a_broken_call_is_malformed_with_its_name_and_text(format_name: str, text: str, names: list[str], kept: str) -> None:
     parsed = parse_calls(text, format_name)
     assert [call.name for call in parsed.calls] == names
     assert all(call.malformed and not call.arguments for call in parsed.calls)
@@ -233,14 +240,14 @@ def test_what_is_broken_is_a_malformed_call_with_its_name_and_text(format_name: 
         ("json", f'[{{"name": "f", "arguments": {{"a": NaN}}}}, {G_JSON}]'),
     ],
 )
-def test_a_broken_call_does_not_take_the_next_one_with_it(format_name: str, text: str) -> None:
+def test_a_broken_call_does_not_swallow_the_next(format_name: str, text: str) -> None:
     broken, whole = parse_calls(text, format_name).calls
     assert broken.name == "f"
     assert broken.malformed
     assert whole == G
 
 
-def test_of_a_list_that_is_cut_the_whole_calls_stay_whole() -> None:
+def test_complete_calls_of_a_cut_list_stay_well_formed() -> None:
     first, second = parse_calls(f'[TOOL_CALLS] [{F_JSON}, {{"name": "g", "argu').calls
     assert first == F
     assert (second.name, bool(second.malformed)) == ("g", True)
@@ -261,14 +268,14 @@ def test_of_a_list_that_is_cut_the_whole_calls_stay_whole() -> None:
         "```python\nx = [1]\n```",
     ],
 )
-def test_plain_text_is_no_call(format_name: str, text: str) -> None:
+def test_plain_text_has_no_call(format_name: str, text: str) -> None:
     assert parse_calls(text, format_name) == ParsedText((), text.strip())
 
 
 @pytest.mark.parametrize(
     "text", ['{"name": "Ann", "age": 5}', '[{"name": "Ann", "age": 5}]', "Note(this one)", "See f(a=1) for that.", "f"]
 )
-def test_auto_takes_data_and_prose_for_what_they_are(text: str) -> None:
+def test_auto_does_not_take_data_or_prose_for_calls(text: str) -> None:
     assert parse_calls(text) == ParsedText((), text)
 
 
@@ -279,7 +286,7 @@ def test_a_known_name_makes_code_within_prose_a_call() -> None:
     assert parse_calls('{"name": "Ann", "age": 5}', tools={"Ann"}).calls == (Call("Ann", malformed="unknown keys: age", text='"age":5'),)
 
 
-def test_auto_goes_by_the_strongest_mark() -> None:
+def test_auto_prefers_the_strongest_marker() -> None:
     parsed = parse_calls(f"{G_JSON} g() [TOOL_CALLS] <tool_call>{F_JSON}</tool_call>")
     assert parsed == ParsedText((F,), f"{G_JSON} g() [TOOL_CALLS]")
 
@@ -306,12 +313,12 @@ def test_thinking_between_calls_is_set_aside() -> None:
     assert parsed == ParsedText((F, G), "Next", "Now g.")
 
 
-def test_an_unclosed_thought_is_all_there_is_where_it_opens_the_text_and_text_elsewhere() -> None:
+def test_unclosed_thinking_counts_only_at_the_start() -> None:
     assert parse_calls(" <think>Hm, g()") == ParsedText((), "", "Hm, g()")
     assert parse_calls("About <think> tags") == ParsedText((), "About <think> tags")
 
 
-def test_a_stray_closing_tag_takes_no_call_away() -> None:
+def test_a_stray_closing_tag_removes_no_call() -> None:
     assert parse_calls(f"<tool_call>{F_JSON}</tool_call></think>") == ParsedText((F,), "</think>")
 
 
@@ -330,7 +337,7 @@ def test_a_megabyte_of_argument_is_still_an_argument() -> None:
         assert parse_calls(text).calls == (Call("f", {"a": long}),)
 
 
-def test_code_that_would_keep_pythons_parser_busy_is_malformed() -> None:
+def test_code_too_long_to_parse_is_malformed() -> None:
     (call,) = parse_calls(f"f(a=[{'1,' * LONGEST_CODE}])").calls
     assert (call.name, "more than" in call.malformed) == ("f", True)
 
@@ -399,7 +406,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_anything_repeated_is_read_in_time_linear_in_its_length(format_name: str) -> None:
+def test_repetitive_text_is_parsed_in_linear_time(format_name: str) -> None:
     for unit in HOSTILE:
         for head in ("", f"x{unit}<tool_call>{{"):
             assert _seconds(head + unit * (100_000 // len(unit)), format_name) < 2, (head, unit)
@@ -408,7 +415,7 @@ def test_anything_repeated_is_read_in_time_linear_in_its_length(format_name: str
 @pytest.mark.parametrize(
     "unit", ["<tool_call>", "[", "(", "{", "f(", '{"a":', "[TOOL_CALLS]", "<|python_tag|>", "```", "x<think>", "word "]
 )
-def test_a_megabyte_of_marks_is_read_in_about_a_second(unit: str) -> None:
+def test_a_megabyte_of_markers_is_parsed_in_about_a_second(unit: str) -> None:
     assert _seconds(unit * (1_000_000 // len(unit)), "auto") < 3
 
 
@@ -446,11 +453,17 @@ MARKS = st.sampled_from(
 @example("<function=\ud800>{}</function>", "auto", set())
 @example("[TOOL_CALLS]\ud800[CALL_ID]\udc00[ARGS]{}", "auto", set())
 @example('{"name": "f", "arguments": {"a": "\ud83d\ude00"}}', "auto", set())
-def test_any_text_is_read_and_what_comes_back_can_be_written(text: str, format_name: str, names: set[str]) -> None:
+def test_any_text_is_parsed_and_the_result_can_be_encoded(text: str, format_name: str, names: set[str]) -> None:
     parsed = parse_calls(text, format_name, tools=names)
-    for call in parsed.calls:
-        assert call.malformed or call.name
-        (call.name + call.text + call.malformed + (call.id or "") + json.dumps(call.arguments, ensure_ascii=False)).encode()
+    for parsed_call in parsed.calls:
+        assert parsed_call.malformed or parsed_call.name
+        (
+            parsed_call.name
+            + parsed_call.text
+            + parsed_call.malformed
+            + (parsed_call.id or "")
+            + json.dumps(parsed_call.arguments, ensure_ascii=False)
+        ).encode()
     (parsed.text + parsed.thinking).encode()
 
 
@@ -504,3 +517,47 @@ PLAIN = st.from_regex(r"[A-Za-zé ,.()\n<>{}]{0,20}", fullmatch=True).filter(
 def test_plain_parameters_read_back_as_they_were(name: str, arguments: dict[str, str]) -> None:
     inside = "\n".join(f"<parameter={key}>\n{value}\n</parameter>" for key, value in arguments.items())
     assert parse_calls(f"<tool_call>\n<function={name}>\n{inside}\n</function>\n</tool_call>") == ParsedText((Call(name, arguments),))
+
+
+def parse_arrows(text: str, tools: Container[str] | None) -> ParsedText:
+    names = [line.removeprefix("=> ") for line in text.splitlines() if line.startswith("=> ")]
+    return ParsedText(tuple(Call(name) for name in names if tools is None or name in tools or not tools))
+
+
+ARROWS = TextFormat("arrows", parse_arrows, ("=> ",))
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The text format above, as if a package had installed it."""
+    points = {"arrows": EntryPoint("arrows", f"{__name__}:ARROWS", "callmark.text_formats")}
+    monkeypatch.setattr(registry, "_entry_points", lambda kind: points if kind == "text_formats" else {})
+    detect._find.cache_clear()
+    detect._installed.cache_clear()
+    yield
+    detect._find.cache_clear()
+    detect._installed.cache_clear()
+
+
+def test_text_format_names_are_auto_and_the_registered_ones() -> None:
+    assert text_format_names()[:6] == ("auto", "hermes", "mistral", "llama3", "json", "pythonic")
+
+
+def test_an_unknown_text_format_is_refused() -> None:
+    with pytest.raises(BadInput, match="there is no text format called 'hermse'. Did you mean hermes?"):
+        parse_calls("x", "hermse")
+    check_text_format("auto")
+    check_text_format("json")
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_text_format_of_an_installed_package_is_used(cli: Cli, tmp_path: Path) -> None:
+    assert parse_calls("=> f\n=> g", "arrows").calls == (Call("f"), Call("g"))
+    assert parse_calls("=> f", tools={"f"}).calls == (Call("f"),), "auto tries it where no built-in format finds a call"
+    assert parse_calls("<tool_call>=> f</tool_call>").calls[0].malformed, "built-in formats come first"
+    cases = write_rows(tmp_path / "c.jsonl", row(user("x"), id="1", expected_output={"tool_calls": [call("f")]}))
+    predictions = write_rows(tmp_path / "p.jsonl", {"id": "1", "text": "=> f"})
+    graded = cli("grade", cases, "-p", predictions, "--parse", "arrows", "--out", tmp_path / "runs", "--json")
+    assert json.loads(graded.out)["summary"]["metrics"]["call.score"]["mean"] == 1
+    refused = cli("grade", cases, "-p", predictions, "--parse", "arows")
+    assert (refused.status, "is not one of" in refused.err) == (2, True)

@@ -53,13 +53,13 @@ DIFFERENT = [
 
 
 @pytest.mark.parametrize("one, other", SAME)
-def test_the_same(one: Any, other: Any) -> None:
+def test_values_that_are_exact(one: Any, other: Any) -> None:
     assert exact(one, other)
     assert exact(other, one)
 
 
 @pytest.mark.parametrize("one, other", DIFFERENT)
-def test_not_the_same(one: Any, other: Any) -> None:
+def test_values_that_are_not_exact(one: Any, other: Any) -> None:
     assert not exact(one, other)
     assert not exact(other, one)
 
@@ -104,7 +104,7 @@ def test_some_arguments_equal_being_left_out(arguments: dict[str, Any], left: di
     assert without_defaults(arguments, PARAMETERS) == left
 
 
-def test_without_a_schema_nothing_is_left_out() -> None:
+def test_without_a_schema_no_argument_equals_being_left_out() -> None:
     assert without_defaults({"a": None}, {}) == {"a": None}
 
 
@@ -116,6 +116,6 @@ VALUES = st.recursive(
 
 @pytest.mark.laws
 @given(VALUES, VALUES)
-def test_sameness_is_symmetric_and_everything_is_the_same_as_itself(one: Any, other: Any) -> None:
+def test_exact_is_symmetric_and_reflexive(one: Any, other: Any) -> None:
     assert exact(one, one)
     assert exact(one, other) == exact(other, one)

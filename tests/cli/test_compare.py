@@ -1,4 +1,4 @@
-"""`callmark compare`: what people see, what machines get, what is refused."""
+"""`callmark compare`: terminal output, JSON, and refusals."""
 
 import json
 from importlib.resources import files
@@ -21,7 +21,7 @@ from tests.graded_runs import failed, make_run, right, some, wrong
 
 @pytest.fixture
 def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with two runs of forty cases, half and most of them right."""
+    """A folder with two runs of forty cases, half and most of them correct."""
     monkeypatch.chdir(tmp_path)
     make_run(tmp_path / "base", some(20))
     make_run(tmp_path / "tuned", some(38))
@@ -200,7 +200,7 @@ TRIALS = 6
 
 @pytest.fixture(scope="module")
 def scripted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
-    """Imitations at the hotel's decision points, each asked several times; `again` is the hasty one with other dice."""
+    """Runs of scripted models on the hotel's decision points with several trials; `again` is the hasty one with another seed."""
     folder = tmp_path_factory.mktemp("scripted")
     hotel = folder / "hotel.jsonl"
     rows = [json.loads(line) for line in (files("callmark.worlds.hotel") / "hotel.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -219,7 +219,7 @@ def scripted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
 
 
 def usable(row: dict[str, Any]) -> bool:
-    """Whether every call of the row can be read: the demo's dataset has one of each flaw."""
+    """Return whether every call of the row is well-formed: the demo's dataset has one flaw of each kind."""
     try:
         return all(json.loads(call["function"]["arguments"]) for message in row["messages"] for call in message.get("tool_calls") or ())
     except ValueError:

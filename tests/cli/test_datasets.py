@@ -1,4 +1,4 @@
-"""What people see when all is well, and that no data can steer the terminal."""
+"""Output of the dataset commands, and that control characters in data are escaped."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`callmark export notebook`: where the two notebooks go, what it prints, and what is said where they cannot be made."""
+"""`callmark export notebook`: where the notebooks are written, what is printed, and refusals."""
 
 import sys
 from pathlib import Path
@@ -15,7 +15,7 @@ from tests.graded_runs import make_run, right, some
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run, seen from the folder that it is in."""
+    """A run in the current folder."""
     monkeypatch.chdir(tmp_path)
     return make_run(tmp_path / "runs" / "base", some(3, of=4))
 

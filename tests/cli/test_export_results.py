@@ -1,4 +1,4 @@
-"""`callmark export results`: the grades of a run as a table, safe in a spreadsheet and the same when read back."""
+"""`callmark export results`: the grades of a run as a table that is safe in a spreadsheet and unchanged when read back."""
 
 import csv
 import io
@@ -29,7 +29,7 @@ COLUMNS = [
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run with a right answer, one with every kind of column filled, and an error."""
+    """A run with a correct prediction, one with every kind of column filled, and an error."""
     monkeypatch.chdir(tmp_path)
     full = GradeRecord(
         "c1",
@@ -245,7 +245,7 @@ def test_parquet_has_typed_columns(cli: Cli, run: Path, monkeypatch: pytest.Monk
 
 
 def reading(library: str, path: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """The rows of a Parquet file, and the types of its columns."""
+    """Return the rows of a Parquet file, and the types of its columns."""
     if library == "polars":
         import polars
 

@@ -1,4 +1,4 @@
-"""`callmark gate`: one line for each condition, exit status 0 or 1, and what is refused."""
+"""`callmark gate`: one line per threshold, exit status 0 or 1, and refusals."""
 
 import json
 import os
@@ -21,7 +21,7 @@ SCHEMA = xmlschema.XMLSchema(Path(__file__).parents[1] / "junit.xsd")
 
 @pytest.fixture
 def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a run of forty cases, 36 right, and a baseline with 38."""
+    """A folder with a run of forty cases, 36 of them correct, and a baseline with 38."""
     monkeypatch.chdir(tmp_path)
     make_run(tmp_path / "base", some(38))
     make_run(tmp_path / "tuned", some(36))
@@ -83,7 +83,7 @@ def test_result_files_are_written_whether_met_or_not(cli: Cli, workdir: Path) ->
 
 
 def test_summary_is_appended_to_its_file(cli: Cli, workdir: Path) -> None:
-    """As in a CI, where every step writes to the same one; JUnit XML is one document, and replaced."""
+    """In CI, every step appends to the same summary; JUnit XML is one document, which is replaced."""
     Path("all.md").write_text("# Build", encoding="utf-8")
     for number in (1, 2):
         assert (

@@ -1,4 +1,4 @@
-"""`callmark grade`, from files to what people see, and the folder that is left."""
+"""`callmark grade`: from files to terminal output and the run folder."""
 
 import gzip
 import json
@@ -79,7 +79,7 @@ class Fails(Count):
 
 @pytest.fixture(autouse=True)
 def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of one's own to work in, from which nothing stays imported."""
+    """A temporary current folder; modules imported from it are removed again."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     yield tmp_path
@@ -88,7 +88,7 @@ def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def case(name: str | None, *calls: Any, **more: Any) -> dict[str, Any]:
-    """A decision point that expects these calls: `f(a=1)` where none is given."""
+    """Return a decision point that expects these calls, by default `f(a=1)`."""
     return {
         **({"id": name} if name is not None else {}),
         "messages": [user("set a to 1")],
@@ -97,22 +97,22 @@ def case(name: str | None, *calls: Any, **more: Any) -> dict[str, Any]:
     }
 
 
-def answer(name: str, *calls: Any, **more: Any) -> dict[str, Any]:
+def prediction_row(name: str, *calls: Any, **more: Any) -> dict[str, Any]:
     return {"id": name, "tool_calls": list(calls), **more}
 
 
-RIGHT, WRONG = call("f", {"a": 1}), call("g", {"a": 1})
+CORRECT, WRONG = call("f", {"a": 1}), call("g", {"a": 1})
 
 
-def two_cases() -> str:
-    """q1 and q2, each expecting `f(a=1)`."""
+def write_two_cases() -> str:
+    """Write q1 and q2, which both expect `f(a=1)`."""
     write_rows(Path("eval.jsonl"), case("q1"), case("q2"))
     return "eval.jsonl"
 
 
-def half_right() -> str:
-    """q1 right, q2 another tool."""
-    write_rows(Path("base.jsonl"), answer("q1", RIGHT), answer("q2", WRONG))
+def write_half_correct() -> str:
+    """Write predictions: q1 is correct, q2 calls another tool."""
+    write_rows(Path("base.jsonl"), prediction_row("q1", CORRECT), prediction_row("q2", WRONG))
     return "base.jsonl"
 
 
@@ -121,7 +121,7 @@ def lines(path: str) -> list[Any]:
 
 
 def scores(run: str, metric: str = "call.score") -> dict[str, float | None]:
-    """The number of each case; None for an error."""
+    """Return the value of a metric for each case; None for an error."""
     return {grade["case"]: grade.get("metrics", {}).get(metric) for grade in lines(f"{run}/grades.jsonl")}
 
 
@@ -129,8 +129,8 @@ def contents(folder: str) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in sorted(Path(folder).iterdir())}
 
 
-def refused(completed: Result, *sentences: str) -> None:
-    """Exit 2, these sentences, no traceback, and no run."""
+def check_refused(completed: Result, *sentences: str) -> None:
+    """Check for exit status 2 and these sentences, without a traceback."""
     assert completed.status == 2, completed.out + completed.err
     assert completed.err.startswith("callmark: ") or "callmark: " in completed.err
     assert "Traceback" not in completed.err
@@ -143,8 +143,8 @@ def no_run_left() -> None:
     assert not Path("runs").exists() or not list(Path("runs").iterdir())
 
 
-def outside(*arguments: str, timeout: float = 60, **options: Any) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own, which does not look for modules in the current folder by itself."""
+def run_process(*arguments: str, timeout: float = 60, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process whose import path does not have the current folder."""
     command = [sys.executable, "-P", "-m", "callmark", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout, **options)
 
@@ -153,11 +153,11 @@ def test_terminal_output_of_a_run(cli: Cli) -> None:
     write_rows(Path("eval.jsonl"), *[case(f"q{index}") for index in range(5)])
     write_rows(
         Path("base.jsonl"),
-        answer("q0", RIGHT),
-        answer("q1", WRONG),
-        answer("q2", call("f", {"a": 7})),
-        answer("q3"),
-        answer("q4", call("f")),
+        prediction_row("q0", CORRECT),
+        prediction_row("q1", WRONG),
+        prediction_row("q2", call("f", {"a": 7})),
+        prediction_row("q3"),
+        prediction_row("q4", call("f")),
     )
     completed = cli("grade", "eval.jsonl", "-p", "base.jsonl", "--name", "base")
     assert (completed.status, completed.err) == (0, "")
@@ -179,8 +179,8 @@ def test_terminal_output_of_a_run(cli: Cli) -> None:
 
 
 def test_run_without_faults(cli: Cli) -> None:
-    write_rows(Path("all.jsonl"), answer("q1", RIGHT), answer("q2", RIGHT))
-    completed = cli("grade", two_cases(), "-p", "all.jsonl")
+    write_rows(Path("all.jsonl"), prediction_row("q1", CORRECT), prediction_row("q2", CORRECT))
+    completed = cli("grade", write_two_cases(), "-p", "all.jsonl")
     assert completed.status == 0
     assert "nothing went wrong" in completed.out
     assert "weakest tools" not in completed.out
@@ -227,7 +227,7 @@ IN_ORDER: dict[str, Callable[[int, str], Any]] = {
 @pytest.mark.parametrize("shape", BY_ID)
 def test_predictions_of_every_shape_are_matched_by_id(cli: Cli, shape: str) -> None:
     write_rows(Path("p.jsonl"), BY_ID[shape]("q2", "g"), BY_ID[shape]("q1", "f"))
-    completed = cli("grade", two_cases(), "-p", "p.jsonl", "--name", "p")
+    completed = cli("grade", write_two_cases(), "-p", "p.jsonl", "--name", "p")
     assert completed.status == 0
     assert scores("runs/p") == {"q1": 1.0, "q2": 0.0}
     assert ("2 answers read out of raw text" in completed.out) is (shape == "raw text")
@@ -238,32 +238,34 @@ def test_predictions_without_ids_are_matched_in_order(cli: Cli, shape: str) -> N
     rows = [IN_ORDER[shape](0, "f"), IN_ORDER[shape](1, "g")]
     rows = rows[::-1] if shape.startswith("places") else rows
     write_rows(Path("p.jsonl"), *[json.dumps(row) for row in rows])
-    assert cli("grade", two_cases(), "-p", "p.jsonl", "--name", "p").status == 0
+    assert cli("grade", write_two_cases(), "-p", "p.jsonl", "--name", "p").status == 0
     assert scores("runs/p") == {"q1": 1.0, "q2": 0.0}
     assert [line["case"] for line in lines("runs/p/predictions.jsonl")] == ["q1", "q2"]
 
 
 def test_file_with_some_ids_missing_is_refused(cli: Cli) -> None:
-    write_rows(Path("p.jsonl"), answer("q1", RIGHT), {"tool_calls": [RIGHT]})
-    completed = cli("grade", two_cases(), "-p", "p.jsonl")
-    refused(completed, "p.jsonl, line 2: the row does not say which case it is for, those before it do.", "Either every row has the id")
+    write_rows(Path("p.jsonl"), prediction_row("q1", CORRECT), {"tool_calls": [CORRECT]})
+    completed = cli("grade", write_two_cases(), "-p", "p.jsonl")
+    check_refused(
+        completed, "p.jsonl, line 2: the row does not say which case it is for, those before it do.", "Either every row has the id"
+    )
     no_run_left()
 
 
 def test_parse_selects_the_text_format(cli: Cli) -> None:
     write_rows(Path("p.jsonl"), {"id": "q1", "text": '[f(a=1)]{"name": "g"}'}, {"id": "q2", "tool_calls": [], "content": "[f(a=1)]"})
-    cli("grade", two_cases(), "-p", "p.jsonl", "--name", "as-it-comes")
+    cli("grade", write_two_cases(), "-p", "p.jsonl", "--name", "as-it-comes")
     assert scores("runs/as-it-comes")["q2"] == 0  # the structure says that nothing was called
     completed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "parsed", "--parse", "pythonic")
     assert scores("runs/parsed")["q2"] == 1
     assert "2 answers read out of raw text" in completed.out
-    refused(cli("grade", "eval.jsonl", "-p", "p.jsonl", "--parse", "xml"), "'xml' is not one of 'auto', 'hermes'")
+    check_refused(cli("grade", "eval.jsonl", "-p", "p.jsonl", "--parse", "xml"), "'xml' is not one of 'auto', 'hermes'")
 
 
 def test_errors_and_missing_predictions_are_excluded_from_means(cli: Cli) -> None:
     write_rows(Path("eval.jsonl"), *[case(name) for name in ("q1", "q2", "q3", "q4")])
     batch = {"custom_id": "q4", "response": {"status_code": 500, "body": {"error": {"message": "overloaded"}}}, "error": None}
-    write_rows(Path("p.jsonl"), answer("q1", RIGHT), {"id": "q2", "error": "time-out"}, batch)
+    write_rows(Path("p.jsonl"), prediction_row("q1", CORRECT), {"id": "q2", "error": "time-out"}, batch)
     completed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "p")
     assert completed.status == 3
     assert "4 decision points · scored 1 of 4, 3 errors" in completed.out
@@ -278,7 +280,7 @@ def test_errors_and_missing_predictions_are_excluded_from_means(cli: Cli) -> Non
 
 def test_run_with_errors_only(cli: Cli) -> None:
     write_rows(Path("p.jsonl"), {"id": "q1", "error": "refused"}, {"id": "q2", "error": "refused"})
-    completed = cli("grade", two_cases(), "-p", "p.jsonl", "--name", "p")
+    completed = cli("grade", write_two_cases(), "-p", "p.jsonl", "--name", "p")
     assert completed.status == 3
     assert "nothing was scored: every case is an error" in completed.out
     assert "2×  refused" in completed.out
@@ -288,14 +290,14 @@ def test_run_with_errors_only(cli: Cli) -> None:
 def test_unmatched_predictions_are_counted(cli: Cli) -> None:
     write_rows(
         Path("p.jsonl"),
-        answer("zebra", RIGHT),
+        prediction_row("zebra", CORRECT),
         {"id": "q1", "error": "time-out"},
-        answer("q1", RIGHT),
-        answer("q1", WRONG),
-        answer("q2", WRONG),
-        answer("yak", RIGHT),
+        prediction_row("q1", CORRECT),
+        prediction_row("q1", WRONG),
+        prediction_row("q2", WRONG),
+        prediction_row("yak", CORRECT),
     )
-    completed = cli("grade", two_cases(), "-p", "p.jsonl", "--name", "p")
+    completed = cli("grade", write_two_cases(), "-p", "p.jsonl", "--name", "p")
     assert completed.status == 0
     assert "2 predictions for no case, the first for zebra\n" in completed.out
     assert "2 predictions for a case that had one already: the first counts, or the first that is no error\n" in completed.out
@@ -306,28 +308,30 @@ def test_unmatched_predictions_are_counted(cli: Cli) -> None:
 
 
 def test_predictions_that_match_no_case_are_refused(cli: Cli) -> None:
-    write_rows(Path("p.jsonl"), answer("zebra", RIGHT), answer("yak", RIGHT))
-    completed = cli("grade", two_cases(), "-p", "p.jsonl")
-    refused(completed, "not one prediction of p.jsonl is for a case: its first is for 'zebra', the first case is 'q1'.", "matched by id")
+    write_rows(Path("p.jsonl"), prediction_row("zebra", CORRECT), prediction_row("yak", CORRECT))
+    completed = cli("grade", write_two_cases(), "-p", "p.jsonl")
+    check_refused(
+        completed, "not one prediction of p.jsonl is for a case: its first is for 'zebra', the first case is 'q1'.", "matched by id"
+    )
     no_run_left()
 
 
 def test_repeated_case_ids_are_refused(cli: Cli) -> None:
     write_rows(Path("eval.jsonl"), case("q1"), case("q2"), case("q1"))
-    completed = cli("grade", "eval.jsonl", "-p", half_right())
-    refused(completed, "eval.jsonl, line 3: the id 'q1' stands for two cases, the first is in eval.jsonl, line 1.")
+    completed = cli("grade", "eval.jsonl", "-p", write_half_correct())
+    check_refused(completed, "eval.jsonl, line 3: the id 'q1' stands for two cases, the first is in eval.jsonl, line 1.")
     no_run_left()
 
 
 def test_trials_of_a_case_are_graded_separately(cli: Cli) -> None:
     write_rows(
         Path("p.jsonl"),
-        answer("q1", RIGHT, trial=1),
-        answer("q1", WRONG, trial=0),
-        answer("q2", RIGHT, repeat=0),
+        prediction_row("q1", CORRECT, trial=1),
+        prediction_row("q1", WRONG, trial=0),
+        prediction_row("q2", CORRECT, repeat=0),
         {"id": "q2", "trial": 1, "error": "time-out"},
     )
-    completed = cli("grade", two_cases(), "-p", "p.jsonl", "--name", "p")
+    completed = cli("grade", write_two_cases(), "-p", "p.jsonl", "--name", "p")
     assert completed.status == 3
     assert "2 decision points" in completed.out
     assert "scored 3 of 4, 1 error" in completed.out
@@ -339,7 +343,7 @@ def test_trials_of_a_case_are_graded_separately(cli: Cli) -> None:
 def test_conversations_are_expanded_and_reported(cli: Cli) -> None:
     write_rows(Path("valid.jsonl"), CONVERSATION, CONVERSATION)
     wanted = {"talk:1": 1, "talk:3": 2, "talk~2:1": 1, "talk~2:3": 2}
-    write_rows(Path("p.jsonl"), *[answer(name, call("f", {"a": a})) for name, a in wanted.items()])
+    write_rows(Path("p.jsonl"), *[prediction_row(name, call("f", {"a": a})) for name, a in wanted.items()])
     completed = cli("grade", "valid.jsonl", "-p", "p.jsonl", "--name", "p")
     assert completed.status == 0
     assert "p.jsonl · 4 decision points from 2 conversations · scored 4\n" in completed.out
@@ -353,16 +357,16 @@ def test_conversations_are_expanded_and_reported(cli: Cli) -> None:
 
 def test_conversations_without_calls_give_no_cases(cli: Cli) -> None:
     write_rows(Path("chat.jsonl"), row(user("hi"), assistant(text="hello")))
-    refused(cli("grade", "chat.jsonl", "-p", half_right()), "not one prediction of base.jsonl is for a case")
+    check_refused(cli("grade", "chat.jsonl", "-p", write_half_correct()), "not one prediction of base.jsonl is for a case")
     no_run_left()
 
 
 def test_conversation_among_cases_is_refused(cli: Cli) -> None:
     write_rows(Path("mixed.jsonl"), case("q1"), CONVERSATION)
-    completed = cli("grade", "mixed.jsonl", "-p", half_right())
-    refused(completed, "mixed.jsonl, line 2: the row is a conversation with nothing expected, among cases that have it.")
+    completed = cli("grade", "mixed.jsonl", "-p", write_half_correct())
+    check_refused(completed, "mixed.jsonl, line 2: the row is a conversation with nothing expected, among cases that have it.")
     write_rows(Path("mixed.jsonl"), CONVERSATION, case("q1"))
-    refused(cli("grade", "mixed.jsonl", "-p", "base.jsonl"), "mixed.jsonl, line 2: q1 is a decision point already")
+    check_refused(cli("grade", "mixed.jsonl", "-p", "base.jsonl"), "mixed.jsonl, line 2: q1 is a decision point already")
     no_run_left()
 
 
@@ -394,21 +398,23 @@ def test_scenarios_are_graded_by_process(cli: Cli, prediction: dict[str, Any], r
 
 
 def test_conversation_is_not_a_prediction_for_a_decision_point(cli: Cli) -> None:
-    write_rows(Path("p.jsonl"), {"id": "q1", "messages": [user("go"), assistant(RIGHT)]})
-    refused(cli("grade", two_cases(), "-p", "p.jsonl"), "p.jsonl, line 1: the row has only messages", "a decision point wants one answer")
+    write_rows(Path("p.jsonl"), {"id": "q1", "messages": [user("go"), assistant(CORRECT)]})
+    check_refused(
+        cli("grade", write_two_cases(), "-p", "p.jsonl"), "p.jsonl, line 1: the row has only messages", "a decision point wants one answer"
+    )
 
 
 def test_better_alternative_counts(cli: Cli) -> None:
     other = case("q1")
     other["expected_output"]["alternatives"] = [[call("h")], [WRONG]]
     write_rows(Path("eval.jsonl"), other)
-    cli("grade", "eval.jsonl", "-p", write_rows(Path("p.jsonl"), answer("q1", WRONG)), "--name", "p")
+    cli("grade", "eval.jsonl", "-p", write_rows(Path("p.jsonl"), prediction_row("q1", WRONG)), "--name", "p")
     (grade,) = lines("runs/p/grades.jsonl")
     assert (grade["metrics"]["call.score"], grade["alternative"], grade["expected"]) == (1.0, 2, ["g"])
 
 
 def test_named_evaluator_replaces_the_defaults(cli: Cli) -> None:
-    completed = cli("grade", two_cases(), "-p", half_right(), "--evaluator", "call", "--name", "p")
+    completed = cli("grade", write_two_cases(), "-p", write_half_correct(), "--evaluator", "call", "--name", "p")
     assert completed.status == 0
     assert set(lines("runs/p/grades.jsonl")[0]["metrics"]) == {"call.score", "call.pass"}
     assert "schema" not in completed.out
@@ -418,7 +424,18 @@ def test_evaluator_is_imported_from_the_current_folder(cli: Cli) -> None:
     Path("mine.py").write_text(EVALUATORS)
     for jobs in ("1", "2"):
         completed = cli(
-            "grade", two_cases(), "-p", half_right(), "--evaluator", "mine:Count", "--evaluator", "call", "--name", jobs, "--jobs", jobs
+            "grade",
+            write_two_cases(),
+            "-p",
+            write_half_correct(),
+            "--evaluator",
+            "mine:Count",
+            "--evaluator",
+            "call",
+            "--name",
+            jobs,
+            "--jobs",
+            jobs,
         )
         assert completed.status == 0
         assert "count     calls 1   zero 0" in completed.out
@@ -442,7 +459,7 @@ def test_evaluator_is_imported_from_the_current_folder(cli: Cli) -> None:
 def test_invalid_evaluators_are_refused(cli: Cli, evaluator: str, sentence: str, jobs: str) -> None:
     Path("mine.py").write_text(EVALUATORS)
     Path("exits.py").write_text("raise SystemExit('bye')\n")
-    refused(cli("grade", two_cases(), "-p", half_right(), "--evaluator", evaluator, "--jobs", jobs), sentence)
+    check_refused(cli("grade", write_two_cases(), "-p", write_half_correct(), "--evaluator", evaluator, "--jobs", jobs), sentence)
     no_run_left()
 
 
@@ -457,7 +474,7 @@ def test_invalid_evaluators_are_refused(cli: Cli, evaluator: str, sentence: str,
 )
 def test_failing_evaluator_is_an_evaluator_error_with_status_3(cli: Cli, evaluator: str, error: str, jobs: str) -> None:
     Path("mine.py").write_text(EVALUATORS)
-    completed = cli("grade", two_cases(), "-p", half_right(), "-e", evaluator, "-e", "call", "--name", "p", "--jobs", jobs)
+    completed = cli("grade", write_two_cases(), "-p", write_half_correct(), "-e", evaluator, "-e", "call", "--name", "p", "--jobs", jobs)
     assert completed.status == 3
     assert "Traceback" not in completed.err
     assert f"evaluator count: 2 errors, in none of its numbers; the first: q1: {error}" in completed.out
@@ -466,14 +483,14 @@ def test_failing_evaluator_is_an_evaluator_error_with_status_3(cli: Cli, evaluat
 
 def test_metric_order_does_not_matter(cli: Cli) -> None:
     Path("mine.py").write_text(EVALUATORS)
-    write_rows(Path("p.jsonl"), answer("q1", RIGHT), answer("q2"))
-    payload = json.loads(cli("grade", two_cases(), "-p", "p.jsonl", "--evaluator", "mine:Turns", "--json").out)
+    write_rows(Path("p.jsonl"), prediction_row("q1", CORRECT), prediction_row("q2"))
+    payload = json.loads(cli("grade", write_two_cases(), "-p", "p.jsonl", "--evaluator", "mine:Turns", "--json").out)
     assert {name: found["mean"] for name, found in payload["summary"]["metrics"].items()} == {"count.calls": 1.0, "count.zero": 0.0}
 
 
 def test_evaluator_output_is_not_in_the_json(cli: Cli) -> None:
     Path("mine.py").write_text(EVALUATORS)
-    completed = cli("grade", two_cases(), "-p", half_right(), "--evaluator", "mine:Prints", "--json")
+    completed = cli("grade", write_two_cases(), "-p", write_half_correct(), "--evaluator", "mine:Prints", "--json")
     assert json.loads(completed.out)["summary"]["scored"] == 2
     assert "look at me" in completed.err
 
@@ -481,7 +498,7 @@ def test_evaluator_output_is_not_in_the_json(cli: Cli) -> None:
 @pytest.mark.parametrize("module", ["numpy", "xxhash", "rich"])
 def test_local_file_does_not_shadow_a_module(module: str) -> None:
     Path(f"{module}.py").write_text("raise ImportError('mine')\n")
-    completed = outside("grade", two_cases(), "-p", half_right())
+    completed = run_process("grade", write_two_cases(), "-p", write_half_correct())
     assert (completed.returncode, completed.stderr) == (0, "")
 
 
@@ -491,7 +508,9 @@ def test_settings_are_read_from_callmark_toml(cli: Cli) -> None:
         '[evaluators.process]\nignore = ["g"]\n[match]\n"f.*" = {"$any" = true}\n'
     )
     write_rows(Path("eval.jsonl"), case("q1", call("f", {"a": 1, "b": 2})), case("q2"), case("q3", WRONG))
-    write_rows(Path("p.jsonl"), answer("q1", call("f", {"a": 9, "b": 9})), answer("q2", RIGHT, RIGHT), answer("q3"))
+    write_rows(
+        Path("p.jsonl"), prediction_row("q1", call("f", {"a": 9, "b": 9})), prediction_row("q2", CORRECT, CORRECT), prediction_row("q3")
+    )
     for jobs in ("1", "3"):
         completed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", jobs, "--jobs", jobs)
         assert "  match f.*: 3 arguments\n" in completed.out
@@ -533,19 +552,24 @@ def test_settings_are_read_from_callmark_toml(cli: Cli) -> None:
 )
 def test_invalid_settings_are_refused(cli: Cli, text: str, sentence: str) -> None:
     Path("callmark.toml").write_text(text)
-    refused(cli("grade", two_cases(), "-p", half_right()), sentence)
+    check_refused(cli("grade", write_two_cases(), "-p", write_half_correct()), sentence)
     no_run_left()
 
 
 def test_missing_config_file_is_refused(cli: Cli) -> None:
     Path("callmark.toml").mkdir()
-    refused(cli("grade", two_cases(), "-p", half_right(), "--config", "callmark.toml"), "callmark.toml cannot be read: Is a directory.")
-    refused(cli("grade", "eval.jsonl", "-p", "base.jsonl", "--config", "no.toml"), "no.toml cannot be read: No such file or directory.")
+    check_refused(
+        cli("grade", write_two_cases(), "-p", write_half_correct(), "--config", "callmark.toml"),
+        "callmark.toml cannot be read: Is a directory.",
+    )
+    check_refused(
+        cli("grade", "eval.jsonl", "-p", "base.jsonl", "--config", "no.toml"), "no.toml cannot be read: No such file or directory."
+    )
     assert cli("grade", "eval.jsonl", "-p", "base.jsonl").status == 0
 
 
 def test_json_has_the_numbers(cli: Cli) -> None:
-    completed = cli("grade", two_cases(), "-p", half_right(), "--name", "p", "--json")
+    completed = cli("grade", write_two_cases(), "-p", write_half_correct(), "--name", "p", "--json")
     payload = json.loads(completed.out)
     assert payload["run"] == "runs/p"
     assert payload["info"]["cases"] == 2
@@ -558,7 +582,7 @@ def test_json_has_the_numbers(cli: Cli) -> None:
 
 
 def test_run_folder_has_all_files(cli: Cli) -> None:
-    cli("grade", two_cases(), "-p", half_right(), "-o", "some/where", "--name", "p")
+    cli("grade", write_two_cases(), "-p", write_half_correct(), "-o", "some/where", "--name", "p")
     assert sorted(contents("some/where/p")) == RUN_FILES
     info = json.loads(Path("some/where/p/run.json").read_text())
     assert (info["name"], info["cases"]) == ("p", 2)
@@ -591,31 +615,33 @@ def test_stale_evaluation_results_are_removed(cli: Cli) -> None:
     assert sorted(contents("runs/p")) == RUN_FILES
 
 
-def many_cases() -> tuple[str, str, list[str]]:
-    """Several blocks of cases; wrong values, errors, trials, missing and unused predictions."""
+def write_many_cases() -> tuple[str, str, list[str]]:
+    """Write several blocks of cases with wrong values, errors, trials, missing and unmatched predictions."""
     write_rows(Path("eval.jsonl"), *[case(f"q{index}", call("f", {"a": index % 3}), tools=[WEATHER]) for index in range(300)])
-    rows: list[Any] = [answer("nobody", RIGHT)]
+    rows: list[Any] = [prediction_row("nobody", CORRECT)]
     for index in range(299):
-        rows.append({"id": f"q{index}", "error": "time-out"} if index % 50 == 7 else answer(f"q{index}", call("f", {"a": index % 4})))
+        rows.append(
+            {"id": f"q{index}", "error": "time-out"} if index % 50 == 7 else prediction_row(f"q{index}", call("f", {"a": index % 4}))
+        )
         if index % 10 == 0:
-            rows.append(answer(f"q{index}", WRONG, RIGHT, trial=2))
+            rows.append(prediction_row(f"q{index}", WRONG, CORRECT, trial=2))
     write_rows(Path("p.jsonl"), *rows)
     return "eval.jsonl", "p.jsonl", []
 
 
-def many_conversations() -> tuple[str, str, list[str]]:
-    """Several blocks of conversations, ids repeated, some without calls; answers in order."""
+def write_many_conversations() -> tuple[str, str, list[str]]:
+    """Write several blocks of conversations with repeated ids, some without calls, and predictions in order."""
     quiet = row(user("hi"), assistant(text="hello"), id="talk")
     write_rows(Path("valid.jsonl"), *[quiet if index % 7 == 3 else CONVERSATION for index in range(200)])
     write_rows(Path("p.jsonl"), *[{"tool_calls": [call("f", {"a": index % 3})]} for index in range(345)])
     return "valid.jsonl", "p.jsonl", []
 
 
-def many_bad_rows() -> tuple[str, str, list[str]]:
-    """Rows that cannot be read, a whole block of them too; answers in order, some of which cannot be read either."""
+def write_many_bad_rows() -> tuple[str, str, list[str]]:
+    """Write cases and predictions in order, with bad rows in both, among them a whole block."""
     cases: list[Any] = [case(f"q{index}") if index % 5 and not 64 <= index < 192 else '{"messages": 5}' for index in range(300)]
     write_rows(Path("eval.jsonl"), *cases)
-    write_rows(Path("p.jsonl"), *[{"tool_calls": [RIGHT if index % 3 else WRONG]} if index % 11 != 1 else "{" for index in range(300)])
+    write_rows(Path("p.jsonl"), *[{"tool_calls": [CORRECT if index % 3 else WRONG]} if index % 11 != 1 else "{" for index in range(300)])
     return "eval.jsonl", "p.jsonl", ["--skip-bad"]
 
 
@@ -625,7 +651,9 @@ def many_scenarios() -> tuple[str, str, list[str]]:
     return "s.jsonl", "p.jsonl", []
 
 
-@pytest.mark.parametrize("files", [many_cases, many_conversations, many_bad_rows, many_scenarios], ids=lambda files: files.__name__)
+@pytest.mark.parametrize(
+    "files", [write_many_cases, write_many_conversations, write_many_bad_rows, many_scenarios], ids=lambda files: files.__name__
+)
 def test_output_is_identical_for_any_number_of_jobs(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, files: Callable[[], tuple[str, str, list[str]]]
 ) -> None:
@@ -646,14 +674,24 @@ def test_output_is_identical_for_any_number_of_jobs(
 
 def test_rejects_keep_row_order_across_blocks(cli: Cli) -> None:
     write_rows(Path("eval.jsonl"), *[case(f"q{index}") for index in range(64)], *['{"messages": 5}'] * 128, case("last"))
-    cli("grade", "eval.jsonl", "-p", write_rows(Path("p.jsonl"), answer("q1", RIGHT)), "--jobs", "2", "--skip-bad", "--rejects", "r.jsonl")
+    cli(
+        "grade",
+        "eval.jsonl",
+        "-p",
+        write_rows(Path("p.jsonl"), prediction_row("q1", CORRECT)),
+        "--jobs",
+        "2",
+        "--skip-bad",
+        "--rejects",
+        "r.jsonl",
+    )
     assert [payload["line"] for payload in lines("r.jsonl")] == list(range(65, 193))
 
 
 def test_first_bad_row_is_reported(cli: Cli) -> None:
     bad = '{"messages": 5}'
     write_rows(Path("eval.jsonl"), *[case(f"a{at}") for at in range(64)], bad, *[case(f"b{at}") for at in range(63)], bad)
-    refused(cli("grade", "eval.jsonl", "-p", half_right(), "--jobs", "2"), "eval.jsonl, line 65: ")
+    check_refused(cli("grade", "eval.jsonl", "-p", write_half_correct(), "--jobs", "2"), "eval.jsonl, line 65: ")
 
 
 def test_scenarios_are_detected_after_a_bad_block(cli: Cli) -> None:
@@ -663,8 +701,14 @@ def test_scenarios_are_detected_after_a_bad_block(cli: Cli) -> None:
 
 
 def test_run_is_regraded_with_other_settings(cli: Cli) -> None:
-    write_rows(Path("p.jsonl"), answer("zebra", RIGHT), answer("q1", call("f", {"a": 9})), answer("q1", RIGHT), answer("q2", RIGHT))
-    cli("grade", two_cases(), "-p", "p.jsonl", "--name", "p")
+    write_rows(
+        Path("p.jsonl"),
+        prediction_row("zebra", CORRECT),
+        prediction_row("q1", call("f", {"a": 9})),
+        prediction_row("q1", CORRECT),
+        prediction_row("q2", CORRECT),
+    )
+    cli("grade", write_two_cases(), "-p", "p.jsonl", "--name", "p")
     before = contents("runs/p")
     assert scores("runs/p") == {"q1": 0.5, "q2": 1.0}
     completed = cli("grade", "runs/p")
@@ -684,15 +728,15 @@ def test_run_is_regraded_with_other_settings(cli: Cli) -> None:
 
 
 ANSWERS: dict[str, Any] = {
-    "calls": answer("q1", RIGHT, WRONG),
-    "a malformed call": answer("q1", call("f", "{")),
-    "a number for a call": answer("q1", 5),
+    "calls": prediction_row("q1", CORRECT, WRONG),
+    "a malformed call": prediction_row("q1", call("f", "{")),
+    "a number for a call": prediction_row("q1", 5),
     "an error": {"id": "q1", "error": "time-out " * 200},
     "text": {"id": "q1", "content": "I will not", "tool_calls": []},
     "text in which a call stands": {"id": "q1", "text": f"so {TAGGED.format('f')}"},
     "thinking": {"id": "q1", "text": f"<think>{TAGGED.format('g')}</think>{TAGGED.format('f')}"},
-    "a trial": answer("q1", WRONG, trial=3),
-    "no call": answer("q1"),
+    "a trial": prediction_row("q1", WRONG, trial=3),
+    "no call": prediction_row("q1"),
     "an empty text": {"id": "q1", "text": ""},
     "a call in a text that is said to be none": {"id": "q1", "tool_calls": [], "content": TAGGED.format("f")},
 }
@@ -700,7 +744,7 @@ ANSWERS: dict[str, Any] = {
 
 @pytest.mark.parametrize("prediction", ANSWERS.values(), ids=ANSWERS)
 def test_regrading_with_the_same_settings_changes_nothing(cli: Cli, prediction: Any) -> None:
-    cli("grade", two_cases(), "-p", write_rows(Path("p.jsonl"), prediction, answer("q2", RIGHT)), "--name", "p")
+    cli("grade", write_two_cases(), "-p", write_rows(Path("p.jsonl"), prediction, prediction_row("q2", CORRECT)), "--name", "p")
     before = contents("runs/p")
     completed = cli("grade", "runs/p")
     assert completed.status in (0, 3), completed.err
@@ -712,7 +756,7 @@ def test_regrading_with_the_same_settings_changes_nothing(cli: Cli, prediction: 
 def test_run_and_dataset_can_be_moved_together(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("old").mkdir()
     monkeypatch.chdir("old")
-    cli("grade", two_cases(), "-p", half_right(), "--name", "p")
+    cli("grade", write_two_cases(), "-p", write_half_correct(), "--name", "p")
     before = contents("runs/p")
     monkeypatch.chdir("..")
     Path("old").rename("new")
@@ -721,7 +765,7 @@ def test_run_and_dataset_can_be_moved_together(cli: Cli, monkeypatch: pytest.Mon
 
 
 def test_truncated_derived_files_are_rewritten(cli: Cli) -> None:
-    cli("grade", two_cases(), "-p", half_right(), "--name", "p")
+    cli("grade", write_two_cases(), "-p", write_half_correct(), "--name", "p")
     before = contents("runs/p")
     Path("runs/p/grades.jsonl").write_bytes(before["grades.jsonl"][:17])
     assert cli("grade", "runs/p").status == 0
@@ -730,7 +774,7 @@ def test_truncated_derived_files_are_rewritten(cli: Cli) -> None:
 
 @pytest.mark.parametrize("where", [".", "../p"])
 def test_run_keeps_its_name_for_any_path(cli: Cli, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
-    cli("grade", two_cases(), "-p", half_right(), "--name", "p")
+    cli("grade", write_two_cases(), "-p", write_half_correct(), "--name", "p")
     before = contents("runs/p")
     monkeypatch.chdir("runs/p")
     assert cli("grade", where).status == 0
@@ -738,8 +782,8 @@ def test_run_keeps_its_name_for_any_path(cli: Cli, monkeypatch: pytest.MonkeyPat
     assert contents("runs/p") == before
 
 
-def edited(**fields: Any) -> None:
-    """The run.json of runs/p with other fields in `dataset`."""
+def edit_dataset_info(**fields: Any) -> None:
+    """Change fields of `dataset` in the run.json of runs/p."""
     file = Path("runs/p/run.json")
     info = json.loads(file.read_text())
     info["dataset"].update(fields)
@@ -762,12 +806,12 @@ def edited(**fields: Any) -> None:
             lambda: Path("runs/p/run.json").write_text('{"name": "p", "version": 1}'),
             ["runs/p/run.json cannot be read: ", "missing required field"],
         ),
-        (lambda: edited(path=7), ["runs/p/run.json cannot be read: "]),
-        (lambda: edited(path="\0"), ["its cases are gone"]),
-        (lambda: edited(path=""), ["its cases are gone"]),
-        (lambda: edited(path="/dev/null"), ["its cases are gone"]),
-        (lambda: edited(format="opnai"), ["there is no format called 'opnai'. Did you mean openai?"]),
-        (lambda: edited(tools="no.json"), ["there is no file ", "no.json"]),
+        (lambda: edit_dataset_info(path=7), ["runs/p/run.json cannot be read: "]),
+        (lambda: edit_dataset_info(path="\0"), ["its cases are gone"]),
+        (lambda: edit_dataset_info(path=""), ["its cases are gone"]),
+        (lambda: edit_dataset_info(path="/dev/null"), ["its cases are gone"]),
+        (lambda: edit_dataset_info(format="opnai"), ["there is no format called 'opnai'. Did you mean openai?"]),
+        (lambda: edit_dataset_info(tools="no.json"), ["there is no file ", "no.json"]),
         (lambda: Path("runs/p/predictions.jsonl").unlink(), ["there is no file runs/p/predictions.jsonl."]),
         (lambda: Path("runs/p/predictions.jsonl").write_text(""), ["runs/p/predictions.jsonl is empty"]),
         (
@@ -777,26 +821,26 @@ def edited(**fields: Any) -> None:
     ],
 )
 def test_run_without_its_dataset_cannot_be_regraded(cli: Cli, change: Callable[[], None], sentences: list[str]) -> None:
-    cli("grade", two_cases(), "-p", half_right(), "--name", "p")
+    cli("grade", write_two_cases(), "-p", write_half_correct(), "--name", "p")
     change()
     before = contents("runs/p")
-    refused(cli("grade", "runs/p"), *sentences)
+    check_refused(cli("grade", "runs/p"), *sentences)
     assert contents("runs/p") == before
 
 
 def test_folder_without_run_json_is_refused(cli: Cli) -> None:
-    cli("grade", two_cases(), "-p", half_right(), "--name", "p")
-    refused(cli("grade", "runs"), "runs is no run: there is no run.json in it.", "It holds the runs p.")
-    refused(cli("grade", "eval.jsonl", "-p", "runs/p"), "runs/p is a directory, a file was expected.", "It holds grades.jsonl")
-    refused(cli("grade", "eval.jsonl"), "--predictions FILE is missing: what should eval.jsonl be graded against?")
+    cli("grade", write_two_cases(), "-p", write_half_correct(), "--name", "p")
+    check_refused(cli("grade", "runs"), "runs is no run: there is no run.json in it.", "It holds the runs p.")
+    check_refused(cli("grade", "eval.jsonl", "-p", "runs/p"), "runs/p is a directory, a file was expected.", "It holds grades.jsonl")
+    check_refused(cli("grade", "eval.jsonl"), "--predictions FILE is missing: what should eval.jsonl be graded against?")
     assert os.listdir("runs") == ["p"]
 
 
 @pytest.mark.parametrize("rejects", ["runs/p/predictions.jsonl", "eval.jsonl", "runs/p/run.json"])
 def test_rejects_cannot_overwrite_run_files(cli: Cli, rejects: str) -> None:
-    cli("grade", two_cases(), "-p", half_right(), "--name", "p")
+    cli("grade", write_two_cases(), "-p", write_half_correct(), "--name", "p")
     before = Path(rejects).read_bytes()
-    refused(cli("grade", "runs/p", "--skip-bad", "--rejects", rejects), "cannot be both")
+    check_refused(cli("grade", "runs/p", "--skip-bad", "--rejects", rejects), "cannot be both")
     assert Path(rejects).read_bytes() == before
 
 
@@ -804,36 +848,36 @@ def test_rejects_cannot_overwrite_run_files(cli: Cli, rejects: str) -> None:
     "option", [["-p", "base.jsonl"], ["--name", "q"], ["-o", "runs"], ["--parse", "hermes"], ["--tools", "t.json"], ["--from", "openai"]]
 )
 def test_options_that_do_not_apply_to_a_run_are_refused(cli: Cli, option: list[str]) -> None:
-    cli("grade", two_cases(), "-p", half_right(), "--name", "p")
+    cli("grade", write_two_cases(), "-p", write_half_correct(), "--name", "p")
     name = {"-p": "--predictions", "-o": "--out"}.get(option[0], option[0])
-    refused(cli("grade", "runs/p", *option), f"runs/p is a run, which is graded again as it stands: {name} cannot be given with it.")
+    check_refused(cli("grade", "runs/p", *option), f"runs/p is a run, which is graded again as it stands: {name} cannot be given with it.")
 
 
 def test_folder_of_data_is_not_called_a_run(cli: Cli) -> None:
     Path("data").mkdir()
-    refused(cli("grade", "data", "-p", half_right()), "data is a directory, a file was expected.")
+    check_refused(cli("grade", "data", "-p", write_half_correct()), "data is a directory, a file was expected.")
 
 
 @pytest.mark.parametrize("name", ["a/b", "..", ".", "", "a\\b", "/abs"])
 def test_invalid_run_names_are_refused(cli: Cli, name: str) -> None:
-    completed = cli("grade", two_cases(), "-p", half_right(), "--name", name)
-    refused(completed, f"{name!r} cannot be the name of a run: it is the name of one folder.", "-o names the folder")
+    completed = cli("grade", write_two_cases(), "-p", write_half_correct(), "--name", name)
+    check_refused(completed, f"{name!r} cannot be the name of a run: it is the name of one folder.", "-o names the folder")
     no_run_left()
 
 
 def test_existing_run_name_is_refused(cli: Cli) -> None:
-    cli("grade", two_cases(), "-p", half_right(), "--name", "p")
+    cli("grade", write_two_cases(), "-p", write_half_correct(), "--name", "p")
     before = contents("runs/p")
     completed = cli("grade", "eval.jsonl", "-p", "base.jsonl", "--name", "p")
-    refused(completed, "there is a run in runs/p already.", "Choose another --name; callmark grade runs/p grades that one again.")
+    check_refused(completed, "there is a run in runs/p already.", "Choose another --name; callmark grade runs/p grades that one again.")
     assert contents("runs/p") == before
 
 
 def test_default_name_has_file_name_and_time(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "strftime", lambda form: "2026-01-02T03-04")
-    two_cases()
+    write_two_cases()
     for file in ("base.jsonl", "base.jsonl", "my run.v2.jsonl.gz", "…", ".hidden.jsonl"):
-        Path(file).write_text(json.dumps(answer("q1", RIGHT)))
+        Path(file).write_text(json.dumps(prediction_row("q1", CORRECT)))
         assert cli("grade", "eval.jsonl", "-p", file).status == 3
     assert sorted(os.listdir("runs")) == [
         "2026-01-02T03-04",
@@ -845,8 +889,8 @@ def test_default_name_has_file_name_and_time(cli: Cli, monkeypatch: pytest.Monke
 
 
 def test_longest_file_name_gives_a_valid_run_name(cli: Cli) -> None:
-    file = write_rows(Path(f"{'p' * 249}.jsonl"), answer("q1", RIGHT), answer("q2", RIGHT))
-    assert cli("grade", two_cases(), "-p", file).status == 0
+    file = write_rows(Path(f"{'p' * 249}.jsonl"), prediction_row("q1", CORRECT), prediction_row("q2", CORRECT))
+    assert cli("grade", write_two_cases(), "-p", file).status == 0
 
 
 @pytest.mark.parametrize(
@@ -871,33 +915,33 @@ def test_longest_file_name_gives_a_valid_run_name(cli: Cli) -> None:
 )
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_failure_leaves_no_folder(cli: Cli, arguments: list[str], sentence: str, jobs: str) -> None:
-    two_cases(), half_right()
+    write_two_cases(), write_half_correct()
     Path("empty.jsonl").touch()
     Path("cut.gz").write_bytes(gzip.compress(b'{"id": "q1", "tool_calls": []}\n')[:-9])
-    refused(cli("grade", "eval.jsonl", "--jobs", jobs, *arguments), sentence)
+    check_refused(cli("grade", "eval.jsonl", "--jobs", jobs, *arguments), sentence)
     no_run_left()
 
 
 def test_dangling_link_as_folder_is_refused() -> None:
     Path("link").symlink_to("nowhere/at/all")
-    completed = outside("grade", two_cases(), "-p", half_right(), "-o", "link", timeout=10)
+    completed = run_process("grade", write_two_cases(), "-p", write_half_correct(), "-o", "link", timeout=10)
     assert completed.returncode == 2
     assert "link" in completed.stderr
 
 
-def bad_files() -> None:
-    """Three cases and three answers; the second row of either cannot be read."""
+def write_bad_files() -> None:
+    """Write three cases and three predictions; the second row of both is bad."""
     write_rows(Path("eval.jsonl"), case("q1"), '{"messages": 5}', case("q3"))
-    write_rows(Path("p.jsonl"), answer("q1", RIGHT), '{"id": "q2", "tool_calls": 5}', answer("q3", WRONG))
+    write_rows(Path("p.jsonl"), prediction_row("q1", CORRECT), '{"id": "q2", "tool_calls": 5}', prediction_row("q3", WRONG))
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_bad_rows_stop_the_command_or_are_rejected(cli: Cli, jobs: str) -> None:
-    bad_files()
+    write_bad_files()
     skip = "Repair it, or pass --skip-bad to go on without it (--rejects FILE keeps such rows)."
-    refused(cli("grade", "eval.jsonl", "-p", "p.jsonl", "--jobs", jobs), "p.jsonl, line 2: tool_calls is a number", skip)
-    completed = cli("grade", "eval.jsonl", "-p", write_rows(Path("good.jsonl"), answer("q1", RIGHT)), "--jobs", jobs)
-    refused(completed, "eval.jsonl, line 2: messages is a number, a list of messages was expected.", skip)
+    check_refused(cli("grade", "eval.jsonl", "-p", "p.jsonl", "--jobs", jobs), "p.jsonl, line 2: tool_calls is a number", skip)
+    completed = cli("grade", "eval.jsonl", "-p", write_rows(Path("good.jsonl"), prediction_row("q1", CORRECT)), "--jobs", jobs)
+    check_refused(completed, "eval.jsonl, line 2: messages is a number, a list of messages was expected.", skip)
     no_run_left()
     completed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "p", "--skip-bad", "--jobs", jobs)
     assert completed.status == 0
@@ -910,7 +954,7 @@ def test_bad_rows_stop_the_command_or_are_rejected(cli: Cli, jobs: str) -> None:
         ("p.jsonl", 2, '{"id": "q2", "tool_calls": 5}'),
         ("eval.jsonl", 2, '{"messages": 5}'),
     ]
-    refused(cli("grade", "runs/p"), "eval.jsonl, line 2: messages is a number")
+    check_refused(cli("grade", "runs/p"), "eval.jsonl, line 2: messages is a number")
     assert cli("grade", "runs/p", "--skip-bad", "--jobs", jobs).status == 0
 
 
@@ -918,38 +962,38 @@ def test_bad_rows_stop_the_command_or_are_rejected(cli: Cli, jobs: str) -> None:
 @pytest.mark.parametrize("which", ["eval.jsonl", "p.jsonl"])
 def test_file_with_bad_rows_only_is_refused(cli: Cli, jobs: str, which: str) -> None:
     write_rows(Path("eval.jsonl"), case("q1"))
-    write_rows(Path("p.jsonl"), answer("q1", RIGHT))
+    write_rows(Path("p.jsonl"), prediction_row("q1", CORRECT))
     Path(which).write_text("{\n" * 3)
     completed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--skip-bad", "--jobs", jobs)
-    refused(completed, f"{which}: none of its rows can be read; the first: the row is not JSON")
+    check_refused(completed, f"{which}: none of its rows can be read; the first: the row is not JSON")
     no_run_left()
 
 
 def test_in_order_matching_counts_bad_rows(cli: Cli) -> None:
     write_rows(Path("eval.jsonl"), case("q1"), '{"messages": 5}', case("q3"), case("q4"))
-    write_rows(Path("p.jsonl"), *[{"tool_calls": [one]} for one in (RIGHT, WRONG)], "{", {"tool_calls": [RIGHT]})
+    write_rows(Path("p.jsonl"), *[{"tool_calls": [one]} for one in (CORRECT, WRONG)], "{", {"tool_calls": [CORRECT]})
     assert cli("grade", "eval.jsonl", "-p", "p.jsonl", "--skip-bad", "--name", "p").status == 3
     assert scores("runs/p") == {"q1": 1.0, "q3": None, "q4": 1.0}
 
 
 def test_in_order_matching_survives_a_bad_first_row(cli: Cli) -> None:
     write_rows(Path("eval.jsonl"), case("q1"), case("q2"), case("q3"))
-    write_rows(Path("p.jsonl"), "{", {"tool_calls": [RIGHT]}, {"tool_calls": [WRONG]})
+    write_rows(Path("p.jsonl"), "{", {"tool_calls": [CORRECT]}, {"tool_calls": [WRONG]})
     assert cli("grade", "eval.jsonl", "-p", "p.jsonl", "--skip-bad", "--name", "p").status == 3
     assert scores("runs/p") == {"q1": None, "q2": 1.0, "q3": 0.0}
 
 
 def test_in_order_prediction_of_a_bad_case_is_unmatched(cli: Cli) -> None:
     write_rows(Path("eval.jsonl"), '{"messages": 5}', case("q2"))
-    write_rows(Path("p.jsonl"), {"datasource_item_id": 0, "tool_calls": [WRONG]}, {"datasource_item_id": 1, "tool_calls": [RIGHT]})
+    write_rows(Path("p.jsonl"), {"datasource_item_id": 0, "tool_calls": [WRONG]}, {"datasource_item_id": 1, "tool_calls": [CORRECT]})
     cli("grade", "eval.jsonl", "-p", "p.jsonl", "--skip-bad", "--name", "p")
     info = json.loads(Path("runs/p/run.json").read_text())["predictions"]
     assert (info["unmatched"], info["first_unmatched"]) == (1, "0")
 
 
 def test_cases_from_a_pipe_are_stored_in_the_run(cli: Cli) -> None:
-    two_cases(), half_right()
-    completed = outside("grade", "-", "-p", "base.jsonl", "--name", "p", input=Path("eval.jsonl").read_text())
+    write_two_cases(), write_half_correct()
+    completed = run_process("grade", "-", "-p", "base.jsonl", "--name", "p", input=Path("eval.jsonl").read_text())
     assert (completed.returncode, completed.stderr) == (0, "")
     assert sorted(contents("runs/p")) == sorted([*RUN_FILES, "cases.jsonl"])
     info = json.loads(Path("runs/p/run.json").read_text())
@@ -968,18 +1012,18 @@ def test_cases_from_a_pipe_are_stored_in_the_run(cli: Cli) -> None:
 
 
 def test_predictions_are_read_from_a_pipe(cli: Cli) -> None:
-    two_cases(), half_right()
-    completed = outside("grade", "eval.jsonl", "-p", "-", "--jobs", "2", input=Path("base.jsonl").read_text())
+    write_two_cases(), write_half_correct()
+    completed = run_process("grade", "eval.jsonl", "-p", "-", "--jobs", "2", input=Path("base.jsonl").read_text())
     assert completed.returncode == 0
     assert completed.stdout.startswith("standard input · 2 decision points")
     (name,) = os.listdir("runs")
     assert name.startswith("standard-input-")
-    refused(cli("grade", "-", "-p", "-"), "standard input can be read once, it stands there twice.")
+    check_refused(cli("grade", "-", "-p", "-"), "standard input can be read once, it stands there twice.")
 
 
 @pytest.mark.parametrize("which", ["eval.jsonl", "base.jsonl"])
 def test_named_pipe_is_accepted(cli: Cli, which: str) -> None:
-    two_cases(), half_right()
+    write_two_cases(), write_half_correct()
     content = Path(which).read_bytes()
     Path(which).unlink()
     os.mkfifo(which)
@@ -992,7 +1036,7 @@ def test_named_pipe_is_accepted(cli: Cli, which: str) -> None:
 
 
 def test_gzip_files_are_accepted(cli: Cli) -> None:
-    two_cases(), half_right()
+    write_two_cases(), write_half_correct()
     for file in ("eval", "base"):
         Path(f"{file}.jsonl.gz").write_bytes(gzip.compress(Path(f"{file}.jsonl").read_bytes()))
     assert cli("grade", "eval.jsonl.gz", "-p", "base.jsonl.gz", "--name", "p", "--jobs", "2").status == 0
@@ -1002,27 +1046,27 @@ def test_gzip_files_are_accepted(cli: Cli) -> None:
 
 @pytest.mark.parametrize("stdin, sentence", [("", "standard input is empty"), ("{\n", "standard input, line 1: the row is not JSON")])
 def test_errors_of_a_pipe_name_standard_input(stdin: str, sentence: str) -> None:
-    completed = outside("grade", "-", "-p", half_right(), input=stdin)
+    completed = run_process("grade", "-", "-p", write_half_correct(), input=stdin)
     assert completed.returncode == 2
     assert sentence in completed.stderr
 
 
 def test_failure_removes_the_copy_of_a_pipe() -> None:
-    two_cases()
-    completed = outside("grade", "-", "-p", "nowhere.jsonl", input=Path("eval.jsonl").read_text())
+    write_two_cases()
+    completed = run_process("grade", "-", "-p", "nowhere.jsonl", input=Path("eval.jsonl").read_text())
     assert completed.returncode == 2
     no_run_left()
 
 
 @pytest.mark.parametrize("tools", ["-", "/dev/stdin"])
 def test_tools_are_read_from_a_pipe(tools: str) -> None:
-    completed = outside("grade", two_cases(), "-p", half_right(), "--tools", tools, input=json.dumps([WEATHER]))
+    completed = run_process("grade", write_two_cases(), "-p", write_half_correct(), "--tools", tools, input=json.dumps([WEATHER]))
     assert (completed.returncode, completed.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("step", ["interrupt", "disk"])
 def test_failure_after_grading_leaves_no_folder(cli: Cli, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
-    long_scenarios()
+    write_long_scenarios()
     if step == "interrupt":
 
         def interrupt(tally: Tally, **options: Any) -> None:
@@ -1032,42 +1076,42 @@ def test_failure_after_grading_leaves_no_folder(cli: Cli, monkeypatch: pytest.Mo
         assert cli("grade", "s.jsonl", "-p", "p.jsonl").status == 130
     else:
         cli("grade", "s.jsonl", "-p", "p.jsonl", "-o", "first", "--name", "p")
-        completed = limited(len(contents("first/p")["evaluation_results.json"]) - 1, "grade", "s.jsonl", "-p", "p.jsonl")
+        completed = run_with_file_size_limit(len(contents("first/p")["evaluation_results.json"]) - 1, "grade", "s.jsonl", "-p", "p.jsonl")
         assert completed.returncode == 2
         assert "evaluation_results.json cannot be written: File too large." in completed.stderr
     no_run_left()
 
 
 def test_failed_regrade_leaves_the_folder_unchanged(cli: Cli) -> None:
-    long_scenarios()
+    write_long_scenarios()
     cli("grade", "s.jsonl", "-p", "p.jsonl", "--name", "p", "--evaluator", "process")
     before = contents("runs/p")
-    completed = limited(len(before["evaluation_results.json"]) - 1, "grade", "runs/p")
+    completed = run_with_file_size_limit(len(before["evaluation_results.json"]) - 1, "grade", "runs/p")
     assert completed.returncode == 2
     assert "evaluation_results.json cannot be written: File too large." in completed.stderr
     assert contents("runs/p") == before
 
 
-def long_scenarios() -> None:
-    """Scenarios whose result file is the longest of the run."""
+def write_long_scenarios() -> None:
+    """Write scenarios whose result file is the longest of the run."""
     write_rows(Path("s.jsonl"), {**SCENARIO, "instructions": "go on " * 1000})
     write_rows(Path("p.jsonl"), {"id": "s1", "function_calls": [call("crm-create", {"title": "TKT-1"})]})
 
 
-def limited(size: int, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command where no file can be longer than `size`: a disk that is full."""
-    return outside(*arguments, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
+def run_with_file_size_limit(size: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command with a limit on file size, as on a full disk."""
+    return run_process(*arguments, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
 
 
 @pytest.mark.parametrize("size", [0, 100, 700])
 def test_full_disk_is_reported_and_leaves_nothing(cli: Cli, size: int) -> None:
-    completed = limited(size, "grade", two_cases(), "-p", half_right())
+    completed = run_with_file_size_limit(size, "grade", write_two_cases(), "-p", write_half_correct())
     assert completed.returncode == 2
     assert "cannot be written: File too large." in completed.stderr
     no_run_left()
     cli("grade", "eval.jsonl", "-p", "base.jsonl", "--name", "p")
     before = contents("runs/p")
-    assert limited(size, "grade", "runs/p").returncode == 2
+    assert run_with_file_size_limit(size, "grade", "runs/p").returncode == 2
     assert contents("runs/p") == before
 
 
@@ -1113,8 +1157,8 @@ class Orphans(Count):
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_interrupted_grade_leaves_nothing(jobs: str) -> None:
     Path("mine.py").write_text(SIGNALS)
-    cases, predictions, _ = many_cases()
-    completed = outside("grade", cases, "-p", predictions, "--evaluator", "mine:Interrupts", "--jobs", jobs, start_new_session=True)
+    cases, predictions, _ = write_many_cases()
+    completed = run_process("grade", cases, "-p", predictions, "--evaluator", "mine:Interrupts", "--jobs", jobs, start_new_session=True)
     assert completed.returncode == 130
     assert completed.stderr.strip() == "callmark: interrupted."
     no_run_left()
@@ -1122,8 +1166,8 @@ def test_interrupted_grade_leaves_nothing(jobs: str) -> None:
 
 def test_killed_worker_process_is_reported() -> None:
     Path("mine.py").write_text(SIGNALS)
-    cases, predictions, _ = many_cases()
-    completed = outside("grade", cases, "-p", predictions, "--evaluator", "mine:Dies", "--jobs", "2")
+    cases, predictions, _ = write_many_cases()
+    completed = run_process("grade", cases, "-p", predictions, "--evaluator", "mine:Dies", "--jobs", "2")
     assert completed.returncode == 2
     assert completed.stderr == "callmark: a process that graded was ended from outside.\nFewer --jobs need less memory.\n"
     no_run_left()
@@ -1140,20 +1184,20 @@ def test_worker_killed_while_sending_is_reported() -> None:
 def test_no_worker_outlives_a_killed_command() -> None:
     Path("mine.py").write_text(SIGNALS)
     write_rows(Path("eval.jsonl"), *[case(f"q{index}", call("f", {"a": "x" * 1000})) for index in range(500)])
-    write_rows(Path("p.jsonl"), *[answer(f"q{index}", RIGHT) for index in range(500)])
+    write_rows(Path("p.jsonl"), *[prediction_row(f"q{index}", CORRECT) for index in range(500)])
     command = [sys.executable, "-P", "-m", "callmark", "grade", "eval.jsonl", "-p", "p.jsonl", "--evaluator", "mine:Orphans", "--jobs", "2"]
     killed = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     assert killed.wait(60) == -signal.SIGKILL
     until = time.monotonic() + 5
-    while (left := living(killed.pid)) and time.monotonic() < until:
+    while (left := running_processes(killed.pid)) and time.monotonic() < until:
         time.sleep(0.1)
     for pid in left:
         os.kill(pid, signal.SIGKILL)
     assert not left
 
 
-def living(group: int) -> list[int]:
-    """The processes of a group that are there and no zombies."""
+def running_processes(group: int) -> list[int]:
+    """Return the processes of a group that are running."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
@@ -1168,20 +1212,20 @@ def living(group: int) -> list[int]:
     ["eval", "name"],
 )
 def test_file_names_that_are_not_utf8(cli: Cli, which: str) -> None:
-    two_cases(), half_right()
+    write_two_cases(), write_half_correct()
     odd = os.fsdecode(b"odd-\xff")
     cases, name = ("eval.jsonl", odd) if which == "name" else (f"{odd}.jsonl", "p")
     Path("eval.jsonl").rename(cases)
     completed = cli("grade", cases, "-p", "base.jsonl", "--name", name)
     if completed.status == 2:
-        refused(completed, "UTF-8")
+        check_refused(completed, "UTF-8")
         no_run_left()
     else:
         assert cli("grade", f"runs/{name}").status == 0
 
 
 def test_deleted_current_folder_is_reported() -> None:
-    two_cases(), half_right()
+    write_two_cases(), write_half_correct()
     where = Path.cwd()
     command = f"mkdir gone && cd gone && rmdir ../gone && {sys.executable} -P -m callmark grade {where}/eval.jsonl -p {where}/base.jsonl"
     completed = subprocess.run(f"{command} -o {where}/runs", shell=True, capture_output=True, text=True, check=False)
@@ -1190,12 +1234,12 @@ def test_deleted_current_folder_is_reported() -> None:
 
 
 def test_more_jobs_than_cases(cli: Cli) -> None:
-    assert cli("grade", two_cases(), "-p", half_right(), "--jobs", "20", "--name", "p").status == 0
+    assert cli("grade", write_two_cases(), "-p", write_half_correct(), "--jobs", "20", "--name", "p").status == 0
     assert scores("runs/p") == {"q1": 1.0, "q2": 0.0}
 
 
 def test_closed_pipe_is_not_an_error() -> None:
-    two_cases(), half_right()
+    write_two_cases(), write_half_correct()
     command = f"{sys.executable} -P -m callmark grade eval.jsonl -p base.jsonl --name p | head -1"
     completed = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert completed.stdout == "base.jsonl · 2 decision points · scored 2\n"

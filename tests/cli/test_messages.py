@@ -1,4 +1,4 @@
-"""What people see when something is wrong: one sentence, exit 2, no traceback."""
+"""Errors: one sentence, exit status 2, no traceback."""
 
 import gzip
 import json
@@ -17,8 +17,8 @@ GOOD = row(user("hi 1"), assistant(call("f", {"a": 1})), result("1"))
 COMMANDS = (["stats"], ["show"], ["lint"], ["filter", "--grounded", "-o"], ["expand", "-o"])
 
 
-def every(command: list[str], path: Path, folder: Path) -> list[str | Path]:
-    """The command line of a command that reads `path`."""
+def command_line(command: list[str], path: Path, folder: Path) -> list[str | Path]:
+    """Return the command line that reads `path`."""
     out = [folder / "out.jsonl"] if command[-1] == "-o" else []
     return [*command, *out, path]
 
@@ -50,7 +50,7 @@ def every(command: list[str], path: Path, folder: Path) -> list[str | Path]:
 def test_unreadable_files_are_reported_with_the_reason(cli: Cli, tmp_path: Path, command: list[str], content: bytes, sentence: str) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_bytes(content)
-    completed = cli(*every(command, path, tmp_path))
+    completed = cli(*command_line(command, path, tmp_path))
     assert completed.status == 2
     assert completed.err.startswith("callmark: ")
     assert sentence in completed.err
@@ -61,11 +61,11 @@ def test_unreadable_files_are_reported_with_the_reason(cli: Cli, tmp_path: Path,
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_missing_file_and_directory_are_refused(cli: Cli, tmp_path: Path, command: list[str]) -> None:
-    missing = cli(*every(command, tmp_path / "nowhere.jsonl", tmp_path))
+    missing = cli(*command_line(command, tmp_path / "nowhere.jsonl", tmp_path))
     assert (missing.status, missing.err) == (2, f"callmark: there is no file {tmp_path / 'nowhere.jsonl'}.\n")
     folder = tmp_path / "folder"
     folder.mkdir()
-    directory = cli(*every(command, folder, tmp_path))
+    directory = cli(*command_line(command, folder, tmp_path))
     assert (directory.status, directory.err) == (2, f"callmark: {folder} is a directory, a file was expected.\n")
 
 
@@ -73,12 +73,14 @@ def test_missing_file_and_directory_are_refused(cli: Cli, tmp_path: Path, comman
 def test_bad_rows_are_skipped_counted_and_rejected_on_request(cli: Cli, tmp_path: Path, command: list[str]) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(json.dumps(GOOD).encode() + b'\n{"messages": 5}\n{"messages": [\n\xff\n' + json.dumps(GOOD).encode() + b"\n")
-    stopped = cli(*every(command, path, tmp_path), *(["--row", "5"] if command[0] == "show" else []))
+    stopped = cli(*command_line(command, path, tmp_path), *(["--row", "5"] if command[0] == "show" else []))
     assert stopped.status == 2
     assert "line 2: messages is a number" in stopped.err
     assert "Repair it, or pass --skip-bad to go on without it (--rejects FILE keeps such rows)." in stopped.err
     rejects = tmp_path / "rejects.jsonl"
-    completed = cli(*every(command, path, tmp_path), "--skip-bad", "--rejects", rejects, *(["--row", "5"] if command[0] == "show" else []))
+    completed = cli(
+        *command_line(command, path, tmp_path), "--skip-bad", "--rejects", rejects, *(["--row", "5"] if command[0] == "show" else [])
+    )
     assert completed.status == 0
     assert f"callmark: 3 rows could not be read and were skipped, kept in {rejects}." in completed.err
     payload = [json.loads(line) for line in rejects.read_text().splitlines()]

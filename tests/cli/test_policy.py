@@ -1,4 +1,4 @@
-"""`--policy FILE` and the key `policy` of callmark.toml."""
+"""`--policy FILE` and the table `[evaluators.policy]` of callmark.toml."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`callmark report`: where the page goes, what is expected_text about it."""
+"""`callmark report`: where the page is written, and what is printed."""
 
 import json
 from pathlib import Path

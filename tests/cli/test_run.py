@@ -1,4 +1,4 @@
-"""`callmark run`: what is asked, what is kept, what people see."""
+"""`callmark run`: requests, run folders, terminal output."""
 
 import io
 import json
@@ -19,7 +19,7 @@ from tests.rows import WEATHER, assistant, call, result, row, user, write_rows
 AGENT = """
 import os
 
-LOG = os.path.abspath("asked.log")
+LOG = os.path.abspath("requests.log")
 
 def answer(messages, tools):
     asked = messages[-1]["content"]
@@ -64,8 +64,8 @@ def info(name: str) -> dict[str, Any]:
     return found
 
 
-def asked() -> list[str]:
-    return sorted(Path("asked.log").read_text().splitlines()) if Path("asked.log").exists() else []
+def predicted_cases() -> list[str]:
+    return sorted(Path("requests.log").read_text().splitlines()) if Path("requests.log").exists() else []
 
 
 def test_model_is_run_graded_and_shown(cli: Cli, workdir: Path) -> None:
@@ -85,7 +85,7 @@ def test_model_is_run_graded_and_shown(cli: Cli, workdir: Path) -> None:
         "requests": 5,
         "predictions": 5,
     }
-    assert len(asked()) == 5
+    assert len(predicted_cases()) == 5
 
 
 def test_several_models_are_shown_side_by_side(cli: Cli, workdir: Path) -> None:
@@ -112,7 +112,7 @@ def test_resuming_with_fewer_trials_is_refused(cli: Cli, workdir: Path) -> None:
 def test_limit_runs_and_grades_the_first_cases(cli: Cli, workdir: Path) -> None:
     completed = cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "few", "--limit", "2")
     assert "2 decision points" in completed.out
-    assert len(asked()) == 2
+    assert len(predicted_cases()) == 2
     assert info("few")["cases"] == 2
     again = cli("grade", "runs/few")
     assert (again.status, "2 decision points" in again.out) == (0, True)
@@ -122,7 +122,7 @@ def test_trials_repeat_each_case(cli: Cli, workdir: Path) -> None:
     completed = cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "thrice", "--trials", "3")
     assert "5 decision points" in completed.out
     assert "each asked 3 times" in completed.out
-    assert len(asked()) == 15
+    assert len(predicted_cases()) == 15
     assert [(line["case"], line.get("trial", 0)) for line in lines("runs/thrice/grades.jsonl")][:4] == [
         ("t0:1", 0),
         ("t0:1", 1),
@@ -144,18 +144,18 @@ def test_resuming_requests_only_missing_predictions(cli: Cli, workdir: Path) -> 
     Path("broken").touch()
     cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "mine")
     Path("broken").unlink()
-    Path("asked.log").unlink()
+    Path("requests.log").unlink()
     completed = cli("run", "runs/mine", "--resume")
-    assert (completed.status, asked()) == (0, ["How is Bonn3?"]), completed.err
+    assert (completed.status, predicted_cases()) == (0, ["How is Bonn3?"]), completed.err
     assert "scored 5" in completed.out
-    Path("asked.log").unlink()
+    Path("requests.log").unlink()
     again = cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "mine", "--resume")
-    assert (again.status, asked()) == (0, [])
+    assert (again.status, predicted_cases()) == (0, [])
 
 
 def test_resuming_a_run_that_never_started_starts_it(cli: Cli, workdir: Path) -> None:
     completed = cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "new", "--resume")
-    assert (completed.status, len(asked())) == (0, 5)
+    assert (completed.status, len(predicted_cases())) == (0, 5)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_resuming_with_a_changed_setting_is_refused(cli: Cli, workdir: Path, cha
     for arguments in (("run", "runs/mine", *change), ("run", "conversations.jsonl", "--name", "mine", *given)):
         completed = cli(*arguments, "--resume")
         assert (completed.status, sentence in completed.err) == (2, True), completed.err
-    assert len(asked()) == 5
+    assert len(predicted_cases()) == 5
 
 
 def test_resuming_with_a_changed_dataset_is_refused(cli: Cli, workdir: Path) -> None:
@@ -181,7 +181,7 @@ def test_resuming_with_a_changed_dataset_is_refused(cli: Cli, workdir: Path) -> 
     with Path("conversations.jsonl").open("a") as file:
         file.write(Path("conversations.jsonl").read_text().splitlines()[0].replace("t0", "t9") + "\n")
     completed = cli("run", "runs/mine", "--resume")
-    assert (completed.status, len(asked())) == (2, 5)
+    assert (completed.status, len(predicted_cases())) == (2, 5)
     assert "conversations.jsonl has changed since runs/mine was begun" in completed.err
 
 
@@ -231,7 +231,7 @@ def test_invalid_options_are_refused_before_any_request(
     assert sentence in completed.err
     assert completed.err.startswith("callmark: ")
     assert "Traceback" not in completed.err
-    assert asked() == []
+    assert predicted_cases() == []
     assert not any(Path("runs").iterdir()) if Path("runs").exists() else True
 
 
@@ -266,7 +266,7 @@ def test_cases_that_cannot_be_run_are_refused(cli: Cli, workdir: Path, file: str
 def test_existing_run_is_not_overwritten(cli: Cli, workdir: Path) -> None:
     cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "mine")
     completed = cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "mine")
-    assert (completed.status, len(asked())) == (2, 5)
+    assert (completed.status, len(predicted_cases())) == (2, 5)
     assert "there is a run in runs/mine already" in completed.err
     assert "--resume goes on with it" in completed.err
 
@@ -321,9 +321,9 @@ def test_second_process_on_the_same_run_is_refused(cli: Cli, workdir: Path) -> N
             assert (completed.status, "another process" in completed.err) == (2, True), completed.err
         other.send_signal(signal.SIGINT)
         assert other.stderr is not None
-        expected_text = other.stderr.read()
+        printed = other.stderr.read()
         assert other.wait(20) == 130
-    assert "0 of 5 answers kept. To go on:\ncallmark run runs/mine --resume\n" in expected_text
+    assert "0 of 5 answers kept. To go on:\ncallmark run runs/mine --resume\n" in printed
     assert info("mine")["status"] == "interrupted"
 
 
@@ -405,13 +405,13 @@ def test_progress_bar_shows_rate_errors_and_score(workdir: Path) -> None:
     models = ["--model", "python:slow:answer", "--model", "scripted:perfect"]
     completed = subprocess.run([*command, *models], stdout=subprocess.DEVNULL, stderr=shown, env=environment, timeout=60, check=False)
     os.close(shown)
-    expected_text = b""
+    printed = b""
     while len(piece := _read(looking)):
-        expected_text += piece
+        printed += piece
     os.close(looking)
     assert completed.returncode == 3
-    assert re.search(rb"slow.answer.*\d+/20.*errors", expected_text)
-    assert re.search(rb"scripted-perfect.*20/20.*score 1", expected_text)
+    assert re.search(rb"slow.answer.*\d+/20.*errors", printed)
+    assert re.search(rb"scripted-perfect.*20/20.*score 1", printed)
 
 
 def _read(file: int) -> bytes:
@@ -422,8 +422,8 @@ def _read(file: int) -> bytes:
 
 
 def test_cost_is_counted_and_limited(cli: Cli, workdir: Path) -> None:
-    expected_text = {"role": "assistant", "content": "no"}
-    completion = {"choices": [{"message": expected_text}], "usage": {"prompt_tokens": 1000, "completion_tokens": 500}}
+    message = {"role": "assistant", "content": "no"}
+    completion = {"choices": [{"message": message}], "usage": {"prompt_tokens": 1000, "completion_tokens": 500}}
     Path("paid.py").write_text(f"def answer(messages, tools):\n    return {completion}\n")
     Path("callmark.toml").write_text('[models.paid]\nmodel = "python:paid:answer"\nconcurrency = 1\nprice = { input = 2, output = 4 }\n')
     completed = cli("run", "conversations.jsonl", "--model", "paid", "--name", "all")
@@ -450,9 +450,9 @@ def test_concurrent_start_of_one_run_is_safe(cli: Cli, workdir: Path, resume: tu
         subprocess.Popen([*command, "--name", "one", *resume], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
-    expected_text = [process.communicate(timeout=60)[1] for process in both]
-    assert sorted(process.returncode for process in both) == [0, 2], expected_text
-    assert any("another process" in text or "already" in text for text in expected_text)
+    printed = [process.communicate(timeout=60)[1] for process in both]
+    assert sorted(process.returncode for process in both) == [0, 2], printed
+    assert any("another process" in text or "already" in text for text in printed)
     assert len(lines("runs/one/grades.jsonl")) == 5
     assert info("one")["model_run"]["predictions"] == 5
 
@@ -505,17 +505,17 @@ def test_key_in_a_command_is_not_stored(cli: Cli, workdir: Path) -> None:
 
 
 def test_resumed_run_respects_a_used_up_budget(cli: Cli, workdir: Path) -> None:
-    expected_text = {
+    completion = {
         "choices": [{"message": {"role": "assistant", "content": "no"}}],
         "usage": {"prompt_tokens": 100, "completion_tokens": 1},
     }
-    log = f"with open({str(workdir / 'asked.log')!r}, 'a') as log:\n        log.write('x\\n')"
-    Path("spends.py").write_text(f"def answer(messages, tools):\n    {log}\n    return {expected_text}\n")
+    log = f"with open({str(workdir / 'requests.log')!r}, 'a') as log:\n        log.write('x\\n')"
+    Path("spends.py").write_text(f"def answer(messages, tools):\n    {log}\n    return {completion}\n")
     command = ("--max-tokens-total", "150", "--concurrency", "1")
     assert cli("run", "conversations.jsonl", "--model", "python:spends:answer", "--name", "mine", *command).status == 3
-    assert len(asked()) == 2
+    assert len(predicted_cases()) == 2
     again = cli("run", "runs/mine", "--resume", *command)
-    assert (again.status, len(asked())) == (3, 2)
+    assert (again.status, len(predicted_cases())) == (3, 2)
     assert "stopped: --max-tokens-total 150 was reached" in again.out
 
 

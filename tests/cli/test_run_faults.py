@@ -1,4 +1,4 @@
-"""`callmark run` against a real server that does everything wrong that servers do: what the user sees of it, and what nobody ever sees."""
+"""`callmark run` against a server with every kind of failure: what is retried, reported, and never printed."""
 
 import json
 import os
@@ -25,7 +25,7 @@ KEY = "sk-recognisable-4711-abcdefghij"
 
 @pytest.fixture(autouse=True)
 def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder with four decision points; waits are short, so that tests are."""
+    """A folder with four decision points; backoff is short."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(limiter, "FIRST_BACKOFF", 0.01)
     points = [
@@ -45,22 +45,22 @@ def run(cli: Cli, url: str, *more: str) -> Result:
     return cli("run", "eval.jsonl", "--model", f"{url}#m", "--name", "r", "--no-cache", "--timeout", "0.5", "--retries", "2", *more)
 
 
-def first_time(fault: str) -> ResponsePlan:
-    """The fault when a question comes first, an answer when it comes again."""
+def fail_first_attempt(fault: str) -> ResponsePlan:
+    """Return the fault on the first request of a case, an answer on the next."""
     return lambda number, request, attempt: fault if attempt == 0 else "answer"
 
 
-def for_order_2(fault: str | Response) -> ResponsePlan:
-    """The fault for one of the four questions, however often it is asked."""
+def fail_one_case(fault: str | Response) -> ResponsePlan:
+    """Return the fault on every request of one case of four."""
     return lambda number, request, attempt: fault if request["messages"][-1]["content"] == "order 2" else "answer"
 
 
-PASSING = ("429", "429 with Retry-After", "500", "503", "cut body", "invalid JSON", "HTML", "error object", "empty choices", "hang")
+TRANSIENT = ("429", "429 with Retry-After", "500", "503", "cut body", "invalid JSON", "HTML", "error object", "empty choices", "hang")
 
 
-@pytest.mark.parametrize("fault", PASSING)
+@pytest.mark.parametrize("fault", TRANSIENT)
 def test_transient_failures_are_retried_without_effect_on_scores(cli: Cli, fault: str) -> None:
-    with chat_server(first_time(fault)) as server:
+    with chat_server(fail_first_attempt(fault)) as server:
         completed = run(cli, server.url)
         assert completed.status == 0, completed.err + completed.out
         assert "scored 4" in completed.out
@@ -85,7 +85,7 @@ LASTING = [
 
 @pytest.mark.parametrize("fault, expected_text, tries", LASTING, ids=[str(expected_text) for _, expected_text, _ in LASTING])
 def test_lasting_failures_are_errors_with_status_3(cli: Cli, fault: str | Response, expected_text: str, tries: int) -> None:
-    with chat_server(for_order_2(fault)) as server:
+    with chat_server(fail_one_case(fault)) as server:
         completed = run(cli, server.url)
         assert completed.status == 3, completed.err + completed.out
         assert "scored 3 of 4, 1 error" in completed.out
@@ -112,7 +112,7 @@ def test_unknown_finish_reason_is_kept_and_graded(cli: Cli) -> None:
 
 
 def test_invalid_json_arguments_are_malformed_calls(cli: Cli) -> None:
-    with chat_server(for_order_2("arguments that are not JSON")) as server:
+    with chat_server(fail_one_case("arguments that are not JSON")) as server:
         completed = run(cli, server.url)
     assert completed.status == 0
     assert "scored 4" in completed.out
@@ -120,7 +120,7 @@ def test_invalid_json_arguments_are_malformed_calls(cli: Cli) -> None:
 
 
 def test_calls_with_the_same_id_are_both_counted(cli: Cli) -> None:
-    with chat_server(for_order_2("duplicate ids")) as server:
+    with chat_server(fail_one_case("duplicate ids")) as server:
         completed = run(cli, server.url)
     assert completed.status == 0
     assert "repeated call  1" in completed.out
@@ -199,8 +199,8 @@ def test_unusable_cache_gives_a_warning(cli: Cli, monkeypatch: pytest.MonkeyPatc
     assert "answers are not remembered" in completed.err
 
 
-def everything(folder: Path) -> bytes:
-    """Every byte of every file below a folder, and every name."""
+def folder_content(folder: Path) -> bytes:
+    """Return the content and the name of every file below a folder."""
     found = b""
     for parent, _, files in os.walk(folder):
         found += parent.encode()
@@ -209,18 +209,18 @@ def everything(folder: Path) -> bytes:
     return found
 
 
-ECHOES = ["echo headers", *PASSING, "arguments that are not JSON"]
+ECHO = ["echo headers", *TRANSIENT, "arguments that are not JSON"]
 
 
 @pytest.mark.parametrize("where", ["environment", "file", "user of the URL", "query of the URL"])
-@pytest.mark.parametrize("fault", ECHOES)
+@pytest.mark.parametrize("fault", ECHO)
 def test_key_is_in_no_file_and_no_output(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, where: str) -> None:
     monkeypatch.setattr(worker, "backoff", lambda attempt: 0.0)
     monkeypatch.setenv("CALLMARK_CACHE", str(tmp_path / "cache" / "predictions.sqlite"))
     monkeypatch.delenv("CALLMARK_API_KEY", raising=False)
     if where == "environment":
         monkeypatch.setenv("CALLMARK_API_KEY", KEY)
-    with chat_server(for_order_2(fault)) as server:
+    with chat_server(fail_one_case(fault)) as server:
         url = server.url
         if where == "file":
             Path(".env").write_text(f"CALLMARK_API_KEY={KEY}\n")
@@ -240,4 +240,4 @@ def test_key_is_in_no_file_and_no_output(cli: Cli, tmp_path: Path, monkeypatch: 
         assert "Give it again with --model" in again.err
     Path(".env").unlink(missing_ok=True)
     assert KEY not in completed.out + completed.err + again.out + again.err
-    assert KEY.encode() not in everything(tmp_path)
+    assert KEY.encode() not in folder_content(tmp_path)

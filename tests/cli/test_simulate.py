@@ -1,4 +1,4 @@
-"""`callmark simulate`: what is held, what is kept, what people see."""
+"""`callmark simulate`: conversations, run folders, terminal output."""
 
 import io
 import json
@@ -103,8 +103,8 @@ def test_http_chatbot_reports_its_calls(cli: Cli) -> None:
     def answer(number: int, request: Any, attempt: int) -> Response:
         title = request["messages"][0]["content"].split()[-1].rstrip(".")
         calls = [{"functionName": "add_note", "arguments": {"title": "other" if title == "n3" else title}}]
-        expected_text = {"reply": "It is there.", "function_calls": calls if len(request["messages"]) == 1 else []}
-        return Response(body=json.dumps(expected_text).encode())
+        response = {"reply": "It is there.", "function_calls": calls if len(request["messages"]) == 1 else []}
+        return Response(body=json.dumps(response).encode())
 
     with chat_server(answer) as server:
         completed = simulate(cli, "--name", "mine", agent=("--agent", f"chatbot:{server.url}"), tools=())
@@ -166,11 +166,11 @@ BAD_SCENARIOS: list[tuple[str, Any, str]] = [
 def test_unplayable_scenario_is_refused_with_its_row(cli: Cli, workdir: Path, row: Any, sentence: str) -> None:
     write_rows(workdir / "scenarios.jsonl", scenario(0), row, scenario(2))
     completed = simulate(cli)
-    refused(completed, sentence)
+    check_refused(completed, sentence)
 
 
-def refused(completed: Result, sentence: str) -> None:
-    """Exit status 2, a sentence, nothing held, no folder left."""
+def check_refused(completed: Result, sentence: str) -> None:
+    """Check for exit status 2 and a sentence, without a conversation or a folder."""
     assert (completed.status, completed.err.startswith("callmark: ")) == (2, True), completed.err + completed.out
     assert sentence in completed.err
     assert "Traceback" not in completed.err
@@ -182,7 +182,7 @@ def refused(completed: Result, sentence: str) -> None:
 def test_repeated_scenario_id_is_refused_with_both_rows(cli: Cli, workdir: Path) -> None:
     write_rows(workdir / "scenarios.jsonl", scenario(0), scenario(1), scenario(0))
     completed = simulate(cli)
-    refused(completed, "'s0'")
+    check_refused(completed, "'s0'")
     assert "line 3" in completed.err
 
 
@@ -212,7 +212,7 @@ def test_repeated_scenario_id_is_refused_with_both_rows(cli: Cli, workdir: Path)
     ids=lambda value: " ".join(value[-2:]) if isinstance(value, tuple) else "",
 )
 def test_invalid_options_are_refused_before_the_first_turn(cli: Cli, arguments: tuple[str, ...], sentence: str) -> None:
-    refused(cli("simulate", "scenarios.jsonl", *arguments), sentence)
+    check_refused(cli("simulate", "scenarios.jsonl", *arguments), sentence)
 
 
 def test_unplayable_piped_scenario_is_refused_before_the_first_turn(cli: Cli, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,7 +265,7 @@ def test_file_without_scenarios_is_refused(cli: Cli, workdir: Path, file: str, s
     }
     write_rows(workdir / "points.jsonl", point)
     (workdir / "empty.jsonl").write_text("")
-    refused(simulate(cli, file=file), sentence)
+    check_refused(simulate(cli, file=file), sentence)
 
 
 # going on
@@ -366,9 +366,9 @@ def test_interrupting_prints_the_resume_command(cli: Cli, workdir: Path) -> None
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         assert process.stderr is not None
-        expected_text = process.stderr.read()
+        printed = process.stderr.read()
         assert process.wait(20) == 130
-    assert "3 of 4 conversations kept. To go on:\ncallmark simulate runs/mine --resume\n" in expected_text
+    assert "3 of 4 conversations kept. To go on:\ncallmark simulate runs/mine --resume\n" in printed
     assert info("mine")["status"] == "interrupted"
 
 
@@ -390,7 +390,7 @@ def test_budget_is_exceeded_by_requests_under_way_only(cli: Cli) -> None:
 # keys
 
 
-def everything_written() -> bytes:
+def folder_content() -> bytes:
     return b"".join(file.read_bytes() for file in Path("runs").rglob("*") if file.is_file())
 
 
@@ -408,7 +408,7 @@ def test_keys_are_in_no_file_and_no_message(cli: Cli, workdir: Path, monkeypatch
         completed = simulate(cli, "--name", "mine", tools=("--tools", f"mcp:{server} --key={KEY}"))
     assert completed.status == 0, completed.err
     assert len(lines("runs/mine/predictions.jsonl")) == 4
-    assert KEY.encode() not in everything_written()
+    assert KEY.encode() not in folder_content()
     assert KEY not in completed.out + completed.err
 
 
@@ -425,7 +425,7 @@ def test_key_spoken_in_a_conversation_is_not_stored(cli: Cli, workdir: Path, mon
     completed = simulate(cli, "--name", "mine", "--system", "prompt.md")
     assert completed.status == 0, completed.err
     assert len(lines("runs/mine/predictions.jsonl")) == 4
-    assert KEY.encode() not in everything_written()
+    assert KEY.encode() not in folder_content()
     assert KEY not in completed.out + completed.err
 
 
@@ -506,4 +506,4 @@ def test_shared_tool_server_is_restarted(cli: Cli, workdir: Path) -> None:
 
 def test_tool_server_that_never_starts_is_refused_first(cli: Cli, workdir: Path) -> None:
     server = raw_server(workdir, "sys.exit('the port is taken')")
-    refused(simulate(cli, tools=("--tools", f"mcp:{server}")), "the port is taken")
+    check_refused(simulate(cli, tools=("--tools", f"mcp:{server}")), "the port is taken")

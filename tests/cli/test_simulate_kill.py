@@ -1,4 +1,4 @@
-"""Simulations that are killed, and gone on with. More of them in `benchmarks/simulation_kills.py`."""
+"""Simulations that are killed and resumed; `benchmarks/simulation_kills.py` has more of them."""
 
 from pathlib import Path
 

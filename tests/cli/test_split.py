@@ -10,12 +10,12 @@ import pytest
 from tests.conftest import Cli
 from tests.rows import assistant, call, row, user, write_rows
 
-SAID = """the parcel with the {what} that I ordered on the tenth of last month has not come yet and nobody in the shop could tell me why it
+TEXT = """the parcel with the {what} that I ordered on the tenth of last month has not come yet and nobody in the shop could tell me why it
 is late so would you please look up where it is now and when it will be here because my sister needs it for the wedding of a friend"""
 
 
-def talk(number: int, what: str = "shoes", **more: Any) -> dict[str, Any]:
-    words = " ".join(f"{word}{number}" for word in SAID.format(what=what).split())
+def conversation_row(number: int, what: str = "shoes", **more: Any) -> dict[str, Any]:
+    words = " ".join(f"{word}{number}" for word in TEXT.format(what=what).split())
     return row(user(words), assistant(call("find_order" if number % 2 else "get_order", {"number": number})), **more)
 
 
@@ -24,7 +24,7 @@ def lines(path: Path) -> list[str]:
 
 
 def test_split_is_written_shown_and_has_no_leak(cli: Cli, tmp_path: Path) -> None:
-    rows = [talk(number // 2, "shoes" if number % 2 else "hats", extra=number) for number in range(40)]
+    rows = [conversation_row(number // 2, "shoes" if number % 2 else "hats", extra=number) for number in range(40)]
     path = write_rows(tmp_path / "all.jsonl", *rows)
     completed = cli("split", path, "-o", tmp_path / "data", "--valid", "0.2")
     assert completed.status == 0, completed.err
@@ -43,7 +43,7 @@ def test_split_is_written_shown_and_has_no_leak(cli: Cli, tmp_path: Path) -> Non
 
 
 def test_seed_determines_the_split(cli: Cli, tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "all.jsonl", *map(talk, range(30)))
+    path = write_rows(tmp_path / "all.jsonl", *map(conversation_row, range(30)))
     held_out = []
     for folder, seed in (("a", "7"), ("b", "7"), ("c", "8")):
         cli("split", path, "-o", tmp_path / folder, "--seed", seed)
@@ -52,7 +52,7 @@ def test_seed_determines_the_split(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_split_json_has_every_field(cli: Cli, tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "all.jsonl", "", *map(talk, range(4)), talk(2, "hats"))
+    path = write_rows(tmp_path / "all.jsonl", "", *map(conversation_row, range(4)), conversation_row(2, "hats"))
     payload = json.loads(cli("split", path, "-o", tmp_path, "--valid", "0.4", "--json").out)
     assert payload["kept_together"] == [[4, 6]]  # lines of the file
     assert payload["seed"] == 7
@@ -65,13 +65,13 @@ def test_split_json_has_every_field(cli: Cli, tmp_path: Path) -> None:
 def test_rows_are_written_unchanged(cli: Cli, tmp_path: Path) -> None:
     odd = '{"messages": [ {"role":"user", "content": "h\\u00e9llo 1"} ],  "mine": 1.0}'
     packed = tmp_path / "all.jsonl.gz"
-    packed.write_bytes(gzip.compress(f"\n{odd}\n{json.dumps(talk(1))}\r\n".encode()))
+    packed.write_bytes(gzip.compress(f"\n{odd}\n{json.dumps(conversation_row(1))}\r\n".encode()))
     assert cli("split", packed, "-o", tmp_path, "--valid", "0").status == 0
-    assert lines(tmp_path / "train.jsonl") == [odd, json.dumps(talk(1))]
+    assert lines(tmp_path / "train.jsonl") == [odd, json.dumps(conversation_row(1))]
     array = tmp_path / "all.json"
-    array.write_text(json.dumps([talk(1), talk(2)], indent=1))
+    array.write_text(json.dumps([conversation_row(1), conversation_row(2)], indent=1))
     assert cli("split", array, "-o", tmp_path, "--valid", "1").status == 0
-    assert list(map(json.loads, lines(tmp_path / "valid.jsonl"))) == [talk(1), talk(2)]
+    assert list(map(json.loads, lines(tmp_path / "valid.jsonl"))) == [conversation_row(1), conversation_row(2)]
     assert lines(tmp_path / "train.jsonl") == []
 
 
@@ -84,25 +84,29 @@ def test_control_characters_in_data_are_escaped(cli: Cli, tmp_path: Path) -> Non
 
 
 def test_bad_rows_are_rejected_once(cli: Cli, tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "all.jsonl", talk(1), "{", talk(2), talk(3))
+    path = write_rows(tmp_path / "all.jsonl", conversation_row(1), "{", conversation_row(2), conversation_row(3))
     assert cli("split", path, "-o", tmp_path / "data").status == 2
     assert not (tmp_path / "data").exists()
     completed = cli("split", path, "-o", tmp_path / "data", "--skip-bad", "--rejects", tmp_path / "bad.jsonl", "--json")
     assert json.loads(completed.out)["bad_rows"] == 1
     assert len(lines(tmp_path / "bad.jsonl")) == 1
     assert sorted(lines(tmp_path / "data/train.jsonl") + lines(tmp_path / "data/valid.jsonl")) == sorted(
-        map(json.dumps, map(talk, (1, 2, 3)))
+        map(json.dumps, map(conversation_row, (1, 2, 3)))
     )
 
 
 @pytest.mark.parametrize(
     "rows, share, expected_text",
     [
-        ([talk(1)], "0.2", "valid.jsonl is empty: there is one row."),
-        ([talk(1), talk(1, "hats"), talk(1, "coats")], "0.2", "valid.jsonl is empty: every row is kept together with every other."),
-        ([talk(1), talk(1, "hats")], "0.9", "train.jsonl is empty: every row is kept together with every other."),
-        ([talk(1), talk(2)], "0", ""),
-        ([talk(1), talk(2)], "1", ""),
+        ([conversation_row(1)], "0.2", "valid.jsonl is empty: there is one row."),
+        (
+            [conversation_row(1), conversation_row(1, "hats"), conversation_row(1, "coats")],
+            "0.2",
+            "valid.jsonl is empty: every row is kept together with every other.",
+        ),
+        ([conversation_row(1), conversation_row(1, "hats")], "0.9", "train.jsonl is empty: every row is kept together with every other."),
+        ([conversation_row(1), conversation_row(2)], "0", ""),
+        ([conversation_row(1), conversation_row(2)], "1", ""),
     ],
 )
 def test_empty_side_is_reported_unless_requested(cli: Cli, tmp_path: Path, rows: list[Any], share: str, expected_text: str) -> None:
@@ -136,19 +140,19 @@ def test_invalid_splits_are_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("all.jsonl", "train.jsonl"):
-        write_rows(tmp_path / name, talk(1), talk(2))
+        write_rows(tmp_path / name, conversation_row(1), conversation_row(2))
     (tmp_path / "empty.jsonl").write_text("")
     completed = cli("split", *arguments)
     assert completed.status == 2
     assert expected_text in completed.err
-    assert lines(tmp_path / "train.jsonl") == [json.dumps(talk(1)), json.dumps(talk(2))]
+    assert lines(tmp_path / "train.jsonl") == [json.dumps(conversation_row(1)), json.dumps(conversation_row(2))]
     assert not (tmp_path / "valid.jsonl").exists()
 
 
 def test_lint_finds_planted_leaks_with_both_places(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    write_rows(tmp_path / "t.jsonl", *map(talk, range(20)))
-    write_rows(tmp_path / "v.jsonl", talk(30), talk(11), talk(31), talk(4, "hats"))
+    write_rows(tmp_path / "t.jsonl", *map(conversation_row, range(20)))
+    write_rows(tmp_path / "v.jsonl", conversation_row(30), conversation_row(11), conversation_row(31), conversation_row(4, "hats"))
     completed = cli("lint", "--train", "t.jsonl", "--valid", "v.jsonl", "--strict")
     assert completed.status == 1
     assert "v.jsonl:2  the row is an exact copy of t.jsonl, line 12, which is for training" in completed.out
@@ -173,7 +177,7 @@ def test_invalid_lint_arguments_are_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("t.jsonl", "v.jsonl"):
-        write_rows(tmp_path / name, talk(1))
+        write_rows(tmp_path / name, conversation_row(1))
     completed = cli("lint", *arguments)
     assert completed.status == 2
     assert expected_text in completed.err

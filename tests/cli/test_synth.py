@@ -25,14 +25,14 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def own(cli: Cli, *more: str, out: str = "s.jsonl") -> list[Case]:
-    """The help desk's scenarios."""
+def helpdesk_scenarios(cli: Cli, *more: str, out: str = "s.jsonl") -> list[Case]:
+    """The scenarios of the help desk."""
     assert cli("synth", "--scenarios-only", "-o", out, *more).status == 0
     return [row for row in callmark.load(out) if isinstance(row, Case)]
 
 
-def mine(templates: str, **tables: str) -> list[str | Path]:
-    """The command line for templates and tables of one's own."""
+def custom_arguments(templates: str, **tables: str) -> list[str | Path]:
+    """Return the command line for custom templates and tables."""
     Path("tables").mkdir(exist_ok=True)
     Path("mine.yaml").write_text(templates)
     for name, text in tables.items():
@@ -67,13 +67,13 @@ def test_help_desk_scenarios_have_every_type_and_are_distinct(cli: Cli) -> None:
 
 def test_same_seed_gives_the_same_bytes(cli: Cli) -> None:
     for out, seed in (("a.jsonl", "7"), ("b.jsonl", "7"), ("c.jsonl", "8")):
-        own(cli, "--seed", seed, out=out)
+        helpdesk_scenarios(cli, "--seed", seed, out=out)
     assert Path("a.jsonl").read_bytes() == Path("b.jsonl").read_bytes() != Path("c.jsonl").read_bytes()
 
 
 def test_group_has_several_scenarios_and_one_expectation(cli: Cli) -> None:
     by_group: dict[str, list[Case]] = {}
-    for case in own(cli):
+    for case in helpdesk_scenarios(cli):
         if case.group is not None:
             by_group.setdefault(case.group, []).append(case)
     assert len(by_group) >= 3
@@ -85,7 +85,7 @@ def test_group_has_several_scenarios_and_one_expectation(cli: Cli) -> None:
 
 @pytest.mark.parametrize("seed", ["7", "8", "11"])
 def test_help_desk_tools_accept_every_expected_call(cli: Cli, seed: str) -> None:
-    for case in own(cli, "--seed", seed):
+    for case in helpdesk_scenarios(cli, "--seed", seed):
         refuse_unknown_functions(case, TOOLS)
         desk, newest = Desk(7), ""
         for call in case.expected:
@@ -131,7 +131,7 @@ def test_demo_settings_ignore_lookup_functions() -> None:
 
 
 def test_value_changed_midway_is_expected_in_its_final_form(cli: Cli) -> None:
-    minds = [case for case in own(cli) if case.scenario_type == "changes_mind"]
+    minds = [case for case in helpdesk_scenarios(cli) if case.scenario_type == "changes_mind"]
     for case in minds:
         (task,) = case.data["tasks"]
         ((name, final),) = task["changes"].items()
@@ -148,7 +148,9 @@ def test_number_and_standard_output(cli: Cli) -> None:
 def test_custom_templates_and_tables(cli: Cli) -> None:
     text = 'title,level:json\n"Say ""hi"", {now}\nplease",3\n=1+1,"{""a"": [1]}"\n'
     completed = cli(
-        *mine(one('"{ticket.title}"', "  count: 2\n  data: {tasks: [{slots: {level: '{ticket.level}', day: 2025-05-10}}]}\n"), tickets=text)
+        *custom_arguments(
+            one('"{ticket.title}"', "  count: 2\n  data: {tasks: [{slots: {level: '{ticket.level}', day: 2025-05-10}}]}\n"), tickets=text
+        )
     )
     assert completed.status == 0, completed.err
     assert "2 scenarios → s.jsonl" in completed.out
@@ -160,7 +162,7 @@ def test_custom_templates_and_tables(cli: Cli) -> None:
 
 
 def test_tables_folder_may_be_given(cli: Cli) -> None:
-    line = mine(one('"{ticket.title}"'), tickets="title\nhere\n")
+    line = custom_arguments(one('"{ticket.title}"'), tickets="title\nhere\n")
     Path("tables").rename("elsewhere")
     assert cli(*line).status == 2
     assert cli(*line, "--tables", "elsewhere").status == 0
@@ -168,7 +170,7 @@ def test_tables_folder_may_be_given(cli: Cli) -> None:
 
 
 def test_identical_scenarios_are_counted(cli: Cli) -> None:
-    completed = cli(*mine(one("same", "  count: 3\n")))
+    completed = cli(*custom_arguments(one("same", "  count: 3\n")))
     assert "2 the same as an earlier one but for the id" in completed.out
 
 
@@ -191,7 +193,7 @@ def test_identical_scenarios_are_counted(cli: Cli) -> None:
     ],
 )
 def test_invalid_templates_are_refused_with_their_place(cli: Cli, templates: str, tables: dict[str, str], sentence: str) -> None:
-    completed = cli(*mine(templates, **tables))
+    completed = cli(*custom_arguments(templates, **tables))
     assert completed.status == 2
     assert sentence in completed.err
     assert "inside callmark" not in completed.err

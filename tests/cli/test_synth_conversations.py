@@ -1,4 +1,4 @@
-"""`callmark synth`: conversations over real tools, what is expected_text of them, what is refused, and what a kill leaves behind."""
+"""`callmark synth`: conversations over real tools, what is printed, refusals, and resuming after a kill."""
 
 import json
 import re
@@ -246,9 +246,9 @@ def test_interrupting_keeps_conversations_and_prints_how_to_resume(workdir: Path
     while not (recorded.exists() and recorded.stat().st_size) and time.monotonic() - began < 60:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    _, expected_text = process.communicate(timeout=60)
-    assert process.returncode == 130, expected_text
-    assert "what was held is kept; the same command with --resume goes on" in expected_text
+    _, printed = process.communicate(timeout=60)
+    assert process.returncode == 130, printed
+    assert "what was held is kept; the same command with --resume goes on" in printed
     assert 0 < len(lines(recorded)) < 12
 
 

@@ -1,4 +1,4 @@
-"""`callmark synth` as it comes: the retail store over its real server, and an API known by its file. And what the page about it says."""
+"""`callmark synth` with the retail store over its server, with an OpenAPI file, and the documentation page."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`callmark view`: the address that it prints, and how it ends."""
+"""`callmark view`: the address it prints, and how it stops."""
 
 import re
 import signal

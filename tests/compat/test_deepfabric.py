@@ -11,7 +11,7 @@ import callmark
 from callmark.compat.deepfabric import EvaluationMetrics, EvaluationResult, Evaluator, EvaluatorConfig, SampleEvaluation
 from callmark.errors import BadInput
 from callmark.types import Case, Prediction
-from tests.rows import WEATHER, assistant, call, made, result, row, user, write_rows
+from tests.rows import WEATHER, assistant, call, result, row, tool_call, user, write_rows
 
 READ_FILE = {"name": "read_file", "parameters": [{"name": "file_path", "type": "str", "required": True}]}
 FIELDS = [
@@ -145,12 +145,12 @@ RIGHT, FAILED = (True, True, True), (False, False, False)
         ([WANTED], RIGHT),
         (WANTED, RIGHT),
         ({"name": "get_weather", "arguments": {"city": "x"}}, RIGHT),
-        (made("get_weather", city="x"), RIGHT),
-        ((made("get_weather", city="x"),), RIGHT),
+        (tool_call("get_weather", city="x"), RIGHT),
+        ((tool_call("get_weather", city="x"),), RIGHT),
         (assistant(WANTED), RIGHT),
         ({"role": "assistant", "function_call": {"name": "get_weather", "arguments": '{"city": "x"}'}}, RIGHT),
         ({"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "get_weather", "input": {"city": "x"}}]}, RIGHT),
-        (Prediction("r", calls=(made("get_weather", city="x"),)), RIGHT),
+        (Prediction("r", calls=(tool_call("get_weather", city="x"),)), RIGHT),
         ([WANTED, call("no_such_tool")], RIGHT),  # the first call counts
         ([call("no_such_tool"), WANTED], FAILED),
         ([call("get_weather", "{")], (True, False, False)),
@@ -181,7 +181,7 @@ def test_predictions_in_any_shape(said: Any, correct: tuple[bool, ...]) -> None:
     ],
 )
 def test_error_is_not_a_failure(error: Any, text: str) -> None:
-    first = Prediction("t:1", calls=(made("get_weather", city="x"),)) if isinstance(error, Prediction) else [WANTED]
+    first = Prediction("t:1", calls=(tool_call("get_weather", city="x"),)) if isinstance(error, Prediction) else [WANTED]
     results = evaluated([TALK], [first, error])
     assert numbers(results.metrics) == (1, 1, 1, 1)
     counts = results.metrics.samples_evaluated, results.metrics.samples_processed, results.metrics.processing_errors
@@ -225,8 +225,8 @@ def test_several_expected_calls_must_all_be_made() -> None:
 
 
 def test_best_alternative_counts() -> None:
-    case = Case("c", expected=(made("f", a=1),), alternatives=((made("g", b=2),),))
-    one = evaluated([case], [[made("g", b=2)]]).predictions[0]
+    case = Case("c", expected=(tool_call("f", a=1),), alternatives=((tool_call("g", b=2),),))
+    one = evaluated([case], [[tool_call("g", b=2)]]).predictions[0]
     assert (one.expected_tool, one.expected_parameters, holds(one)) == ("g", {"b": 2}, RIGHT)
 
 
@@ -237,7 +237,7 @@ def test_best_alternative_counts() -> None:
         [{"id": "t:4", "tool_calls": [WANTED]}, {"id": "t:1", "tool_calls": []}],
         [{"id": "t:4", "prediction": WANTED}, {"id": "t:1", "prediction": None}],
         [{"case": "t:4", "calls": [WANTED]}, {"case": "t:1", "calls": []}],
-        [Prediction("t:4", calls=(made("get_weather", city="x"),)), Prediction("t:1")],
+        [Prediction("t:4", calls=(tool_call("get_weather", city="x"),)), Prediction("t:1")],
         iter([None, WANTED]),
     ],
 )
@@ -380,7 +380,7 @@ def test_unusable_model_output_is_refused() -> None:
 
 
 def test_odd_values_are_evaluated_and_written(tmp_path: Path) -> None:
-    odd = Case("\ud800", expected=(made("f", a="\ud800"),))
+    odd = Case("\ud800", expected=(tool_call("f", a="\ud800"),))
     said = assistant({"name": "f", "arguments": {"a": float("nan")}}, text="\ud800")
     results = evaluated([odd, Case("b")], [said, OSError("\ud800")], output_path=tmp_path / "out.json")
     assert [holds(one) for one in results.predictions] == [(True, False, False), FAILED]

@@ -23,7 +23,7 @@ from callmark.errors import BadInput
 from callmark.formats.evaluation_results import metrics_json, result_lines, result_row
 from callmark.grading.evaluators.process import ProcessEvaluator
 from callmark.types import Call, Case, Message, Prediction
-from tests.rows import WEATHER, call, made, row, user, write_rows
+from tests.rows import WEATHER, call, row, tool_call, user, write_rows
 
 FIVE = (
     FunctionCallPrecisionEvaluator,
@@ -479,14 +479,14 @@ def test_unusable_folder_is_refused_before_the_target_runs(tmp_path: Path) -> No
 
 # The layouts by themselves
 
-CASE = Case("c", expected=(made("find", path="*.py", size={"$glob": "1*"}, both=["a*", "b *"]),), instructions="Find it.")
+CASE = Case("c", expected=(tool_call("find", path="*.py", size={"$glob": "1*"}, both=["a*", "b *"]),), instructions="Find it.")
 
 
 def test_row_of_a_graded_run() -> None:
     malformed = Call("f", {}, None, "cut off", '{"a": ')
     metrics = {"process.precision": 0.5, "process.args_recall": 1.0, "call.score": 0.0}
     history = [Message("user", "Hi"), Message("assistant", "", (Call("f", {"a": 1}, "1"),)), {"role": "user", "content": "\ud800"}]
-    line = result_row(CASE, Prediction("c", calls=(malformed, made("g", a=[1]))), metrics, chat_history=history)
+    line = result_row(CASE, Prediction("c", calls=(malformed, tool_call("g", a=[1]))), metrics, chat_history=history)
     found = json.loads(line)
     assert b"\n" not in line
     assert found["inputs.expected_function_calls"] == [  # in this shape a star would be a glob, which it was not

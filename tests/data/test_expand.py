@@ -47,7 +47,7 @@ PARALLEL = row(
 )
 
 
-def test_of_several_calls_each_record_has_the_earlier_ones_and_their_results(tmp_path: Path) -> None:
+def test_parallel_calls_have_the_earlier_ones_and_their_results(tmp_path: Path) -> None:
     first, second, third = cut(tmp_path, PARALLEL)
     said = {"role": "assistant", "content": "All three."}
     assert first["messages"] == [PARALLEL["messages"][0], said]
@@ -68,7 +68,7 @@ def test_together_makes_one_record_that_expects_them_all(tmp_path: Path) -> None
     assert (record["id"], record["source"]) == ("t:1", {"conversation": "t", "message": 1, "call": None})
 
 
-def test_abstain_adds_turns_that_rightly_call_nothing(tmp_path: Path) -> None:
+def test_abstain_adds_turns_without_calls(tmp_path: Path) -> None:
     talk = row(
         user("hi"),
         assistant(text="Hello"),  # 1: yes
@@ -104,7 +104,7 @@ def test_a_recorded_value_that_looks_like_a_matcher_is_wrapped(tmp_path: Path, a
     assert json.loads(record["expected_output"]["tool_calls"][0]["function"]["arguments"]) == gold
 
 
-def test_calls_of_other_shapes_are_written_in_openais(tmp_path: Path) -> None:
+def test_calls_of_other_shapes_are_written_in_openais_form(tmp_path: Path) -> None:
     old = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": '{"a": 1}'}}
     flat = {"role": "assistant", "tool_calls": [{"name": "g", "arguments": {"b": 2}}]}
     first, second = cut(tmp_path, row(user("x"), old, {"role": "function", "name": "f", "content": "ok"}, flat))
@@ -113,19 +113,19 @@ def test_calls_of_other_shapes_are_written_in_openais(tmp_path: Path) -> None:
     assert second["messages"][1] == old
 
 
-def test_a_malformed_call_is_a_record_as_it_stands(tmp_path: Path) -> None:
+def test_a_malformed_call_is_an_unchanged_record(tmp_path: Path) -> None:
     (record,) = cut(tmp_path, row(user("x"), assistant(call("f", '{"a'))))
     assert record["expected_output"]["tool_calls"] == [call("f", '{"a')]
 
 
 @pytest.mark.parametrize("message", [{"role": "assistant", "tool_calls": None}, {"role": "assistant"}, {"role": "user"}])
-def test_null_calls_and_missing_content_and_tools_are_fine(tmp_path: Path, message: dict[str, Any]) -> None:
+def test_null_calls_and_missing_content_and_tools_are_accepted(tmp_path: Path, message: dict[str, Any]) -> None:
     (record,) = cut(tmp_path, row(message, assistant(call("f"))))
     assert record["messages"] == [message]
     assert record["tools"] == []
 
 
-def test_unknown_keys_and_spellings_stay_as_they_stood(tmp_path: Path) -> None:
+def test_unknown_keys_and_number_spellings_stay_unchanged(tmp_path: Path) -> None:
     made = '{"id":"1","type":"function","function":{"name":"f","arguments":"{ }"}}'
     text = f'{{"messages":[{{"role":"user","content":"x","weight":1.50}},{{"role":"assistant","tool_calls":[{made}]}}]}}'
     path = write_rows(tmp_path / "x.jsonl", text)
@@ -133,7 +133,7 @@ def test_unknown_keys_and_spellings_stay_as_they_stood(tmp_path: Path) -> None:
     assert '"weight":1.50' in (tmp_path / "eval.jsonl").read_text()
 
 
-def test_repeated_ids_are_told_apart_and_numbers_stand_for_missing_ones(tmp_path: Path) -> None:
+def test_repeated_ids_get_a_suffix_and_missing_ones_a_number(tmp_path: Path) -> None:
     talk = row(user("x"), assistant(call("f")))
     records = cut(tmp_path, {**talk, "id": "t"}, {**talk, "id": "t"}, talk, {**talk, "id": 7})
     assert [one["id"] for one in records] == ["t:1", "t~2:1", "3:1", "7:1"]
@@ -158,12 +158,12 @@ def test_sharegpt_is_cut_in_openais_form(tmp_path: Path) -> None:
         ({"instructions": "You are Ann.", "expected_function_calls": []}, "is a scenario, which is taken as a whole"),
     ],
 )
-def test_what_is_cut_already_is_refused(tmp_path: Path, record: dict[str, Any], sentence: str) -> None:
+def test_decision_points_cannot_be_expanded(tmp_path: Path, record: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadInput, match=f"line 1: 1 {sentence}"):
         cut(tmp_path, record)
 
 
-def test_oddly_spaced_rows_and_the_item_wrapper_are_cut_alike(tmp_path: Path) -> None:
+def test_spacing_and_the_item_wrapper_do_not_matter(tmp_path: Path) -> None:
     talk = row(user("x"), assistant(text="a"), user("y"), assistant(call("f")), id="t", tools=[WEATHER])
     (plain,) = cut(tmp_path, talk)
     (spaced,) = cut(tmp_path, json.dumps(talk, separators=(" ,  ", "  :  ")))
@@ -193,6 +193,6 @@ def test_decision_points_are_taken_as_they_are_and_conversations_are_cut() -> No
         ([TALK, POINT], "p is a decision point already"),
     ],
 )
-def test_what_cannot_be_asked_together_is_refused(rows: list[Conversation], sentence: str) -> None:
+def test_mixed_rows_are_refused(rows: list[Conversation], sentence: str) -> None:
     with pytest.raises(BadInput, match=sentence):
         list(as_cases(rows))

@@ -4,11 +4,11 @@ import pytest
 
 from callmark.data import filter as rules
 from callmark.types import Call, Case, Conversation, Message
-from tests.rows import made
+from tests.rows import tool_call
 
-FIND = Message("assistant", "", (made("find_user", email="a@b.c"),))
+FIND = Message("assistant", "", (tool_call("find_user", email="a@b.c"),))
 FOUND = Message("tool", '{"user_id": "u1"}')
-GET = Message("assistant", "", (made("get_user", user_id="u1"),))
+GET = Message("assistant", "", (tool_call("get_user", user_id="u1"),))
 ASKED = Message("user", "I am a@b.c")
 
 
@@ -24,8 +24,8 @@ def talk(*messages: Message) -> Conversation:
         (rules.forbid("get_user >> find_*"), talk(ASKED, GET, FIND), False),
         (rules.forbid("get_user >> find_*"), talk(ASKED, FIND, FOUND, GET), True),
         (rules.consistent("user_id"), talk(GET, GET), True),
-        (rules.consistent("user_id"), talk(GET, Message("assistant", "", (made("f", user_id="u2"),))), False),
-        (rules.consistent("user_id"), talk(GET, Message("assistant", "", (made("f", user_id=" u1 "),))), True),
+        (rules.consistent("user_id"), talk(GET, Message("assistant", "", (tool_call("f", user_id="u2"),))), False),
+        (rules.consistent("user_id"), talk(GET, Message("assistant", "", (tool_call("f", user_id=" u1 "),))), True),
         (rules.consistent("user_id"), talk(), True),
         (rules.grounded(), talk(ASKED, FIND, FOUND, GET), True),
         (rules.grounded(), talk(ASKED, GET), False),
@@ -48,7 +48,7 @@ def test_rules(rule: rules.FilterRule, row: Conversation, kept: Any) -> None:
     assert rule.keeps(row) == kept
 
 
-def test_what_each_rule_keeps_alone_and_together() -> None:
+def test_rows_kept_by_each_rule_and_by_all_are_counted() -> None:
     judged = list(
         rules.apply_rules([talk(FIND, FOUND, GET), talk(GET), talk(ASKED, FIND)], [rules.uses_tool("get_*"), rules.uses_tool("find_*")])
     )

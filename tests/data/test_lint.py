@@ -18,7 +18,7 @@ def found(path: Path, *rows: Any) -> list[tuple[str, str]]:
 CLEAN = row(user("Bonn?"), assistant(BONN), result("sunny"), assistant(text="Sunny."), tools=[WEATHER])
 
 
-def test_a_clean_row_has_nothing(tmp_path: Path) -> None:
+def test_a_clean_row_has_no_findings(tmp_path: Path) -> None:
     assert found(tmp_path, CLEAN) == []
 
 
@@ -55,7 +55,7 @@ def test_a_clean_row_has_nothing(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_each_flaw_is_found_once_and_said(tmp_path: Path, messages: list[Any], code: str, sentence: str) -> None:
+def test_each_flaw_is_found_once(tmp_path: Path, messages: list[Any], code: str, sentence: str) -> None:
     given = row(user("Bonn 5 kelvin"), *messages, tools=[WEATHER])
     findings = [one for one in found(tmp_path, given) if one[0] == code]
     assert len(findings) == 1
@@ -82,11 +82,11 @@ def test_the_place_is_named(tmp_path: Path) -> None:
     assert finding.severity == "warning"
 
 
-def test_an_exact_copy_names_the_first(tmp_path: Path) -> None:
+def test_a_duplicate_names_the_first_row(tmp_path: Path) -> None:
     assert found(tmp_path, CLEAN, row(user("x")), CLEAN) == [("duplicate_row", "the row is an exact copy of line 1")]
 
 
-def test_the_same_prompt_with_different_gold(tmp_path: Path) -> None:
+def test_the_same_prompt_with_different_expected_calls(tmp_path: Path) -> None:
     rome = row(user("Bonn?"), assistant(call("get_weather", {"city": "Bonn", "days": 3}, "other_id")), tools=[WEATHER])
     conflicts = [one for one in found(tmp_path, CLEAN, rome) if one[0] == "conflicting_expected"]
     assert conflicts == [
@@ -97,30 +97,30 @@ def test_the_same_prompt_with_different_gold(tmp_path: Path) -> None:
     ]
 
 
-def test_gold_that_says_the_same_in_other_words_is_no_conflict(tmp_path: Path) -> None:
+def test_equal_expected_calls_are_no_conflict(tmp_path: Path) -> None:
     same = row(user("Bonn?"), assistant(call("get_weather", {"unit": "celsius", "city": " Bonn"}, "other_id")), tools=[WEATHER])
     assert found(tmp_path, CLEAN, same) == []
 
 
-def test_a_call_against_no_call_is_a_conflict(tmp_path: Path) -> None:
+def test_a_call_and_no_call_conflict(tmp_path: Path) -> None:
     silent = row(user("Bonn?"), assistant(text="Which Bonn?"), tools=[WEATHER])
     assert [code for code, _ in found(tmp_path, CLEAN, silent)] == ["conflicting_expected"]
 
 
-def test_two_wordings_of_an_answer_are_no_conflict(tmp_path: Path) -> None:
+def test_different_texts_do_not_conflict(tmp_path: Path) -> None:
     assert found(tmp_path, row(user("hi"), assistant(text="Hello")), row(user("hi"), assistant(text="Hi!"))) == []
 
 
-def test_a_repeated_row_id(tmp_path: Path) -> None:
+def test_a_repeated_row_id_is_found(tmp_path: Path) -> None:
     assert found(tmp_path, row(user("a"), id="1a"), row(user("b"), id="1a")) == [("duplicate_id", "the id '1a' stands in line 1 already")]
 
 
-def test_a_key_that_stands_twice_in_a_row(tmp_path: Path) -> None:
+def test_a_repeated_key_in_a_row_is_found(tmp_path: Path) -> None:
     text = '{"messages": [{"role": "user", "content": "a", "content": "b"}]}'
     assert found(tmp_path, text) == [("repeated_key", "the key 'content' stands twice in one object; the last one counts")]
 
 
-def test_tools_that_change_and_tools_never_used(tmp_path: Path) -> None:
+def test_changing_and_unused_tools_are_found(tmp_path: Path) -> None:
     other = {"name": "get_news"}
     path = write_rows(tmp_path / "x.jsonl", CLEAN, row(user("b"), tools=[WEATHER, other]), row(user("c"), tools=[other, WEATHER]))
     report = callmark.lint(callmark.load(path))
@@ -146,7 +146,7 @@ def test_a_schema_that_does_not_compile_is_reported_and_nothing_is_fetched(tmp_p
     assert sentence in said
 
 
-def test_a_pattern_that_would_hang_does_not(tmp_path: Path) -> None:
+def test_a_slow_pattern_does_not_hang(tmp_path: Path) -> None:
     tool = {"name": "get_weather", "parameters": {"properties": {"city": {"pattern": "^(a+)+$"}}}}
     city = "a" * 50_000 + "!"
     ((code, _),) = found(tmp_path, row(user(city), assistant(call("get_weather", {"city": city})), tools=[tool]))
@@ -183,20 +183,20 @@ def point(talk: dict[str, Any], end: int, expected: dict[str, Any] | None, sourc
     }
 
 
-def test_a_near_copy_names_the_first_and_how_much_is_the_same(tmp_path: Path) -> None:
+def test_a_near_duplicate_names_the_first_row_and_the_similarity(tmp_path: Path) -> None:
     (found_one,) = found(tmp_path, ANN, CLEAN, BOB)
     assert found_one[0] == "near_duplicate"
     assert re.fullmatch(r"the row says and calls nearly the same as line 1 \((8|9)\d% alike\)", found_one[1])
 
 
-def test_a_copy_is_said_once(tmp_path: Path) -> None:
+def test_a_duplicate_is_reported_once(tmp_path: Path) -> None:
     told = found(tmp_path, ANN, ANN, BOB, BOB, ordered("ANN@x.org"))
     assert [code for code, _ in told] == ["duplicate_row", "near_duplicate", "duplicate_row", "near_duplicate"]
     assert told[-1][1] == "the row says and calls the same as line 1"
 
 
 @pytest.mark.parametrize("other, codes", [("a", []), ("b", ["near_duplicate"])])
-def test_only_decision_points_of_two_conversations_can_be_near_copies(tmp_path: Path, other: str, codes: list[str]) -> None:
+def test_only_decision_points_of_two_conversations_can_be_near_duplicates(tmp_path: Path, other: str, codes: list[str]) -> None:
     longer = ordered("ann@x.org", user("Thanks."))
     rows = point(ANN, 4, call("get", {"id": "u1"}, "c2"), "a"), point(longer, 5, call("get", {"id": "u1"}, "c2"), other)
     assert [code for code, _ in found(tmp_path, *rows)] == codes
@@ -218,7 +218,7 @@ def test_each_leak_is_found_with_both_places(tmp_path: Path) -> None:
     ]
 
 
-def test_what_leaks_is_no_duplicate_as_well_and_what_does_not_still_is(tmp_path: Path) -> None:
+def test_a_leak_is_not_also_a_duplicate(tmp_path: Path) -> None:
     rome = row(user("Rome?"), assistant(text="Which Rome?"))
     told = leaks(tmp_path, [ANN, ANN], [ANN, BOB, ANN, rome, rome])
     assert [(code, line) for code, line, _ in told] == [("duplicate_row", 2), ("leak", 1), ("leak", 2), ("leak", 3), ("duplicate_row", 5)]

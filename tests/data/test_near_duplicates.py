@@ -1,4 +1,4 @@
-"""Near copies: what counts, what does not, and that the estimate is as good as it says."""
+"""Near-duplicates: which differences count, which do not, and the error of the estimate."""
 
 import random
 from collections.abc import Callable
@@ -97,23 +97,23 @@ OTHER = {
 
 
 @pytest.mark.parametrize("other", [pytest.param(row, id=name) for name, row in NEAR.items()])
-def test_a_talk_in_which_nearly_everything_is_the_same_is_a_near_copy(other: Conversation) -> None:
+def test_a_conversation_with_small_changes_is_a_near_duplicate(other: Conversation) -> None:
     for one, two in ((TALK, other), (other, TALK)):
         assert MIN_SIMILARITY <= (similarity(one, two) or 0) < 1
 
 
 @pytest.mark.parametrize("other", [pytest.param(row, id=name) for name, row in SAME.items()])
-def test_what_does_not_count(other: Conversation) -> None:
+def test_ignored_differences(other: Conversation) -> None:
     assert similarity(TALK, other) == 1
 
 
 @pytest.mark.parametrize("other", [pytest.param(row, id=name) for name, row in OTHER.items()])
-def test_a_talk_that_shares_less_is_another_one(other: Conversation) -> None:
+def test_a_conversation_that_shares_less_is_not_a_near_duplicate(other: Conversation) -> None:
     assert similarity(TALK, other) is None
 
 
 @pytest.mark.parametrize("value", ["Bonn", "Rome", 5])
-def test_in_a_short_question_a_value_makes_another_question(value: str | int) -> None:
+def test_a_changed_value_makes_a_short_question_different(value: str | int) -> None:
     def asked(city: object) -> Conversation:
         return Conversation(
             "q", (Message("user", f"What is the weather in {city}?"), Message("assistant", "", (Call("get", {"city": city}),)))
@@ -123,13 +123,13 @@ def test_in_a_short_question_a_value_makes_another_question(value: str | int) ->
     assert similarity(asked(value), asked(value)) == 1
 
 
-def test_writing_without_spaces_is_compared_by_its_characters() -> None:
+def test_scripts_without_spaces_are_compared_by_character() -> None:
     text = "您好，我上周订购的跑鞋太小了，请问可以换大一号的吗？我的订单号是七八九，谢谢您的帮助，期待您的回复。"
     one, other = (Conversation("q", (Message("user", given),)) for given in (text, text.replace("跑", "球")))
     assert similarity(one, other) == pytest.approx(len(text) / (len(text) + 6), abs=0.08)
 
 
-def test_the_first_is_named_and_rows_are_counted_from_zero() -> None:
+def test_the_first_near_duplicate_is_named_by_its_index() -> None:
     copies = NearDuplicateIndex()
     for row in (OTHER["another talk"], OTHER["nothing said"], TALK):
         assert copies.find(sketch(row)) is None
@@ -139,12 +139,12 @@ def test_the_first_is_named_and_rows_are_counted_from_zero() -> None:
     assert [near.index for near in copies.add_and_find_all(sketch(NEAR["a goodbye more"]))] == [2, 4]
 
 
-def test_a_row_that_says_nothing_is_a_near_copy_of_none() -> None:
+def test_a_row_without_words_has_no_near_duplicates() -> None:
     assert similarity(OTHER["nothing said"], OTHER["nothing said"]) is None
     assert similarity(Conversation("e"), Conversation("e")) is None
 
 
-def test_decision_points_of_one_conversation_are_not_held_against_each_other() -> None:
+def test_decision_points_of_one_conversation_are_not_compared() -> None:
     def point(conversation: str, end: int) -> Case:
         return Case(f"{conversation}:{end}", TALK.messages[:end], expected=TALK.messages[end].calls, source=Source(conversation, end))
 
@@ -164,7 +164,7 @@ def test_hostile_text_is_compared_like_any_other() -> None:
 
 
 @pytest.mark.parametrize("differing", [1, 4, 6, 8], ids=["near-duplicates", "just near-duplicates", "just none", "none"])
-def test_thousands_of_rows_from_one_template_take_no_time_squared_and_hide_no_copy(differing: int) -> None:
+def test_thousands_of_rows_from_one_template_take_linear_time_and_hide_no_duplicate(differing: int) -> None:
     """In a row of 100 words that all share, so many are its own. A copy of any of them, one word changed, is found."""
     rng = random.Random(1)
     copies = NearDuplicateIndex()
@@ -188,7 +188,7 @@ def test_thousands_of_rows_from_one_template_take_no_time_squared_and_hide_no_co
 
 
 @pytest.mark.parametrize("true", [0.5, 0.7, 0.8, 0.9, 0.97])
-def test_the_estimate_is_as_good_as_it_says(true: float) -> None:
+def test_the_estimate_has_the_documented_error(true: float) -> None:
     """Against the sets themselves: found from .85 on, not found to .75, in between by an estimate without bias."""
     rng = random.Random(3)
     errors, hits = [], 0
@@ -212,7 +212,7 @@ words = st.lists(st.sampled_from("abcdef"), max_size=12)
 
 @given(words, words)
 @pytest.mark.laws
-def test_alike_is_symmetric_and_one_with_itself(one: list[str], other: list[str]) -> None:
+def test_similarity_is_symmetric_and_one_with_itself(one: list[str], other: list[str]) -> None:
     first, second = (Conversation("c", (Message("user", " ".join(said)),)) for said in (one, other))
     assert similarity(first, second) == similarity(second, first)
     assert similarity(first, first) == (1 if one else None)

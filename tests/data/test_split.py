@@ -50,13 +50,13 @@ def test_no_row_and_one_row(number: int, valid: float, expected: list[str]) -> N
 
 
 @pytest.mark.parametrize("valid", [-0.1, 1.1, float("nan")])
-def test_a_share_that_is_none_is_refused(valid: float) -> None:
+def test_a_share_outside_0_to_1_is_refused(valid: float) -> None:
     with pytest.raises(callmark.BadInput, match="a number from 0 to 1"):
         split([talk(1)], valid=valid)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_planted_near_copies_are_on_one_side(seed: int) -> None:
+def test_near_duplicates_are_on_one_side(seed: int) -> None:
     rows = [talk(number, changed=changed) for number in range(20) for changed in ("", "other", "another")[: 1 + number % 3]]
     random.Random(seed).shuffle(rows)
     made = split(rows, valid=0.3, seed=seed)
@@ -67,7 +67,7 @@ def test_planted_near_copies_are_on_one_side(seed: int) -> None:
     assert made.valid_summary.conversations == round(0.3 * len(rows))
 
 
-def test_a_chain_of_near_copies_is_one_group() -> None:
+def test_a_chain_of_near_duplicates_is_one_group() -> None:
     said = WORDS[:100]
     chain = [Conversation(f"c{step}", (Message("user", " ".join([*said[step * 8 :], *WORDS[200 : 200 + step * 8]])),)) for step in range(6)]
     copies = NearDuplicateIndex()
@@ -77,7 +77,7 @@ def test_a_chain_of_near_copies_is_one_group() -> None:
 
 
 @pytest.mark.parametrize("valid, side", [(0.2, "train"), (0.8, "valid")])
-def test_rows_that_are_all_near_copies_stay_on_the_nearer_side(valid: float, side: str) -> None:
+def test_rows_that_are_all_near_duplicates_stay_on_one_side(valid: float, side: str) -> None:
     assert set(sides([talk(1, changed=f"x{number}") for number in range(10)], valid=valid)) == {side}
 
 
@@ -101,7 +101,7 @@ def test_conversations_with_a_decision_point_in_common_stay_together() -> None:
     assert split([*first, *second, shared, *points(3, "find")]).kept_together == [[0, 1, 2, 3, 4, 5]]
 
 
-def test_decision_points_that_call_nothing_bind_no_conversations() -> None:
+def test_decision_points_without_calls_relate_no_conversations() -> None:
     greeting = Message("user", "hello there, good morning to you")
     rows: list[Conversation] = [Case(f"{number}:1", (greeting,), source=Source(str(number), 1)) for number in range(10)]
     made = split(rows, valid=0.2)
@@ -139,7 +139,7 @@ def test_each_set_of_tools_gives_its_share(sizes: dict[str, int], valid: float, 
         assert given == {name: count for name, count in expected.items() if name in sizes}
 
 
-def test_what_is_on_one_side_only_is_told() -> None:
+def test_tool_sets_on_one_side_only_are_listed() -> None:
     tools = [*["a"] * 10, "b", "b", "c"]
     made = split([talk(number, tool, "find") for number, tool in enumerate(tools)], valid=0.1)
     assert made.valid_summary.tools == {"a": 1, "find": 1}
@@ -147,7 +147,7 @@ def test_what_is_on_one_side_only_is_told() -> None:
     assert made.only_valid == []
 
 
-def test_another_seed_holds_out_others() -> None:
+def test_another_seed_gives_another_split() -> None:
     rows = [talk(number) for number in range(30)]
     assert len({split(rows, seed=seed).valid for seed in range(5)}) == 5
 
@@ -159,7 +159,7 @@ kinds = st.lists(
 
 @given(kinds, st.floats(0, 1), st.integers(0, 3), st.randoms(use_true_random=False))
 @pytest.mark.laws
-def test_a_split_is_a_partition_that_keeps_near_copies_together_in_any_order(
+def test_a_split_is_a_partition_that_keeps_near_duplicates_together_in_any_order(
     given_rows: list[tuple[int, str, set[str]]], valid: float, seed: int, order: random.Random
 ) -> None:
     rows = [talk(number, *sorted(tools), changed=changed, name=f"{place}") for place, (number, changed, tools) in enumerate(given_rows)]

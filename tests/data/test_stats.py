@@ -9,7 +9,7 @@ import callmark
 from callmark.data.describe import describe
 from callmark.data.stats import StatsTally
 from callmark.types import Call, Case, Conversation, Message, Tool
-from tests.rows import made, talk
+from tests.rows import conversation, tool_call
 
 TOOLS = (Tool("a", "", {"properties": {"x": {}, "y": {}}, "required": ["x"]}), Tool("unused"))
 
@@ -19,7 +19,7 @@ def calling(*calls: Call) -> Message:
 
 
 ROWS = [
-    Conversation("1", (Message("user", "hi"), calling(made("a", x=1)), calling(made("b"), made("a", x=1, z=2))), TOOLS),
+    Conversation("1", (Message("user", "hi"), calling(tool_call("a", x=1)), calling(tool_call("b"), tool_call("a", x=1, z=2))), TOOLS),
     Conversation("2", (Message("user", "hi"), Message("assistant", "hello")), TOOLS),
     Conversation("3", (calling(Call("a", {}, None, "cut off", "{")),), TOOLS),
 ]
@@ -47,25 +47,25 @@ def test_everything_is_counted() -> None:
     assert (arguments["z"].given, arguments["z"].required) == (1, None)
 
 
-def test_the_statistics_show_themselves_in_a_notebook() -> None:
+def test_statistics_have_an_html_repr() -> None:
     shown = callmark.stats(ROWS)._repr_html_()
     assert "<tr><th>mean</th><td>2</td><td>1.333</td></tr>" in shown
     assert "<tr><th>75%</th>" in shown
 
 
-def test_of_a_case_the_expected_calls_are_counted() -> None:
-    counted = callmark.stats([Case("1", (Message("user", "hi"), calling(made("old"))), expected=(made("new"),))])
+def test_expected_calls_of_a_case_are_counted() -> None:
+    counted = callmark.stats([Case("1", (Message("user", "hi"), calling(tool_call("old"))), expected=(tool_call("new"),))])
     assert counted.tools == {"new": 1}
     assert counted.num_turns.mean == 2
 
 
-def test_counting_together_and_spreading_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flushing_often_gives_the_same_statistics(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = callmark.stats(ROWS * 50)
     monkeypatch.setattr("callmark.data.stats._MAX_PENDING", 2)
     assert callmark.stats(ROWS * 50) == whole
 
 
-def test_a_tally_can_be_asked_more_than_once() -> None:
+def test_a_tally_can_be_read_more_than_once() -> None:
     tally = StatsTally()
     tally.add(ROWS[0])
     assert tally.stats() == tally.stats()
@@ -94,4 +94,4 @@ def test_a_conversation_without_messages_counts(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(json.dumps({"messages": []}) + "\n")
     assert callmark.stats(callmark.load(path)).num_turns.max == 0
-    assert callmark.stats([talk()]).tool_calls.total == 0
+    assert callmark.stats([conversation()]).tool_calls.total == 0

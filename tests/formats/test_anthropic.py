@@ -70,7 +70,7 @@ def test_several_results_and_a_text_in_one_message_become_messages_in_their_orde
         ({"type": "tool_use", "id": "t1", "input": {"a": 1}}, Call("", {}, "t1", "no name", '{"a":1}')),
     ],
 )
-def test_calls_are_read_the_malformed_ones_too(tmp_path: Path, block: dict[str, Any], expected: Call) -> None:
+def test_calls_are_read_including_malformed_ones(tmp_path: Path, block: dict[str, Any], expected: Call) -> None:
     assert read(tmp_path, user("x"), {"role": "assistant", "content": [block]}).calls == (expected,)
 
 
@@ -108,7 +108,7 @@ def test_a_system_prompt_is_a_message_for_each_of_its_texts(tmp_path: Path, syst
     assert json.loads((tmp_path / "y.jsonl").read_text()).get("system") == (system or None)
 
 
-def test_prompts_stand_apart_and_results_share_a_message_with_what_is_said_to_them(tmp_path: Path) -> None:
+def test_prompts_are_separate_and_results_share_a_message_with_text(tmp_path: Path) -> None:
     told = written(
         tmp_path,
         {"role": "system", "content": "s"},
@@ -133,7 +133,7 @@ def test_prompts_stand_apart_and_results_share_a_message_with_what_is_said_to_th
     assert told["tools"] == [TOOL]
 
 
-def test_ids_that_are_missing_are_made_up_and_join_results_to_their_calls(tmp_path: Path) -> None:
+def test_missing_ids_are_generated_and_join_results_to_their_calls(tmp_path: Path) -> None:
     nameless = {"type": "function", "function": {"name": "f", "arguments": "{}"}}
     results = [result("a", None), result("b", "x"), result("c", None), result("orphan", None)]
     calls, answers = written(tmp_path, assistant(nameless, nameless, call("f", {}, "toolu_00001")), *results)["messages"]
@@ -169,7 +169,7 @@ def test_a_case_and_a_result_that_calls_are_refused(tmp_path: Path) -> None:
         ({"role": "user", "content": [answer("x")], "tool_use_id": "t2"}, r"messages\[0\] has 'tool_call_id' beside its content and in it"),
     ],
 )
-def test_what_is_no_message_is_refused(tmp_path: Path, message: dict[str, Any], sentence: str) -> None:
+def test_a_broken_message_is_refused(tmp_path: Path, message: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadInput, match=f"line 1: {sentence}"):
         list(callmark.load(write_rows(tmp_path / "x.jsonl", {"messages": [message]}), format_name="anthropic"))
 
@@ -188,7 +188,7 @@ def test_what_is_no_message_is_refused(tmp_path: Path, message: dict[str, Any], 
         ({"messages": [{"role": "user", "content": [answer("x")], "tool_calls": None, "tool_call_id": None}]}, "anthropic"),
     ],
 )
-def test_a_row_is_told_from_openais(tmp_path: Path, given: dict[str, Any], format_name: str) -> None:
+def test_a_row_is_distinguished_from_openais(tmp_path: Path, given: dict[str, Any], format_name: str) -> None:
     assert callmark.load(write_rows(tmp_path / "x.jsonl", given)).format.name == format_name
 
 
@@ -234,18 +234,18 @@ def test_parts_become_blocks(tmp_path: Path, content: list[Any], blocks: Any) ->
         (result("x", generated_id=True), r"messages\[0\] has a key 'generated_id' of its own"),
     ],
 )
-def test_what_could_not_be_read_back_is_not_written(tmp_path: Path, message: dict[str, Any], sentence: str) -> None:
+def test_messages_that_could_not_be_read_back_are_refused(tmp_path: Path, message: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadInput, match=f"1: {sentence}"):
         written(tmp_path, message)
 
 
-def test_what_stands_among_thoughts_and_is_none_stays_beside(tmp_path: Path) -> None:
+def test_other_blocks_among_thinking_stay_a_key(tmp_path: Path) -> None:
     blocks = [{"type": "thinking", "thinking": "t"}, use("f", {})]
     told = written(tmp_path, {**assistant(text="a"), "thinking_blocks": blocks})
     assert told["messages"] == [{"role": "assistant", "content": "a", "thinking_blocks": blocks}]
 
 
-def test_a_tool_of_anthropics_own_beside_others_changes_nothing_of_theirs(tmp_path: Path) -> None:
+def test_anthropics_own_tools_leave_others_unchanged(tmp_path: Path) -> None:
     own = {"type": "web_search_20250305", "name": "web_search", "max_uses": 5}
     custom = {"name": "f", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}
     talk = {"system": "s", "messages": [{"role": "user", "content": "hi"}], "tools": [own, custom]}

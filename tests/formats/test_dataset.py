@@ -97,7 +97,7 @@ def test_bytes_that_are_not_utf8_are_a_bad_row_for_every_reader(tmp_path: Path) 
         list(callmark.load(path))
 
 
-def test_lone_surrogates_are_written_out_and_the_row_is_kept(tmp_path: Path) -> None:
+def test_lone_surrogates_are_escaped_and_the_row_is_kept(tmp_path: Path) -> None:
     text = r'{"messages": [{"role": "user", "content": "a \ud800 \ud83d\ude00 \\ud800 \udc00"}]}'
     dataset = callmark.load(write_rows(tmp_path / "x.jsonl", text))
     (read,) = dataset
@@ -118,12 +118,12 @@ def test_a_megabyte_string_is_read(tmp_path: Path) -> None:
     assert len(read.calls[0].arguments["a"]) == 1_000_000
 
 
-def test_of_a_repeated_key_the_last_counts(tmp_path: Path) -> None:
+def test_the_last_value_of_a_repeated_key_wins(tmp_path: Path) -> None:
     text = '{"messages": [], "messages": [{"role": "user", "content": "last"}]}'
     assert only(write_rows(tmp_path / "x.jsonl", text)).messages[0].text == "last"
 
 
-def test_tools_come_from_a_side_file_where_the_row_has_none(tmp_path: Path) -> None:
+def test_tools_come_from_a_file_where_the_row_has_none(tmp_path: Path) -> None:
     side = tmp_path / "tools.json"
     side.write_text(json.dumps([WEATHER], indent=2))
     path = write_rows(tmp_path / "x.jsonl", row(user("hi")), row(user("hi"), tools=[{"name": "own"}]), row(user("hi"), tools=[]))
@@ -161,7 +161,7 @@ def test_functions_of_older_files_are_tools(tmp_path: Path) -> None:
     assert [tool.name for tool in read.tools] == ["f"]
 
 
-def test_the_item_wrapper_is_read_through(tmp_path: Path) -> None:
+def test_the_item_wrapper_is_unwrapped(tmp_path: Path) -> None:
     read = only(write_rows(tmp_path / "x.jsonl", {"item": {**GOOD, "id": "w"}}))
     assert (read.id, len(read.messages), len(read.tools)) == ("w", 3, 1)
 
@@ -206,7 +206,7 @@ def test_a_scenario_without_its_parts_is_a_bad_row(tmp_path: Path, missing: str)
         list(callmark.load(path))
 
 
-def test_a_matcher_that_could_not_be_used_is_a_bad_row_with_its_argument(tmp_path: Path) -> None:
+def test_an_unusable_matcher_is_a_bad_row_with_its_argument(tmp_path: Path) -> None:
     record = {**GOOD, "expected_output": {"tool_calls": [call("f", {"a": {"b": {"$regex": "("}}})]}}
     with pytest.raises(BadInput, match=r"line 1: f: a.b: \$regex does not compile"):
         list(callmark.load(write_rows(tmp_path / "x.jsonl", record)))
@@ -222,14 +222,14 @@ def test_an_unknown_format_is_refused_with_the_keys_that_were_found(tmp_path: Pa
 
 
 @pytest.mark.parametrize("text", ["", "\n\n  \n", "[]"])
-def test_an_empty_file_says_so(tmp_path: Path, text: str) -> None:
+def test_an_empty_file_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "empty.jsonl"
     path.write_text(text)
     with pytest.raises(BadInput, match="empty.jsonl is empty: there is no row in it"):
         list(callmark.load(path))
 
 
-def test_when_no_row_can_be_read_that_is_said_even_when_bad_rows_are_skipped(tmp_path: Path) -> None:
+def test_a_file_without_readable_rows_is_refused_even_when_bad_rows_are_skipped(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", "{", "{")
     with pytest.raises(BadInput, match="none of its rows can be read; the first: the row is not JSON, it ends at column 1"):
         callmark.load(path, skip_bad=True)
@@ -259,7 +259,7 @@ def test_a_string_that_looks_like_the_ending_is_still_a_bad_row(tmp_path: Path) 
         list(callmark.load(path))
 
 
-def test_a_dataset_can_be_read_again_and_shows_itself(tmp_path: Path) -> None:
+def test_a_dataset_can_be_read_again_and_has_a_repr(tmp_path: Path) -> None:
     dataset = callmark.load(write_rows(tmp_path / "x.jsonl", row(user("<script>"), assistant(call("f", {"a": "<b>"})))))
     assert len(list(dataset)) == len(list(dataset)) == 1
     assert "OpenAI chat" in repr(dataset)

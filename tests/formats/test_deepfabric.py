@@ -35,7 +35,7 @@ def written(path: Path, *messages: Any, **more: Any) -> dict[str, Any]:
     return told
 
 
-def test_a_row_of_its_own_is_recognised_and_read(tmp_path: Path) -> None:
+def test_a_deepfabric_row_is_detected_and_read(tmp_path: Path) -> None:
     dataset = callmark.load(write_rows(tmp_path / "x.jsonl", AGENT))
     assert dataset.format.name == "deepfabric"
     (found,) = dataset
@@ -44,7 +44,7 @@ def test_a_row_of_its_own_is_recognised_and_read(tmp_path: Path) -> None:
     assert (found.id, [tool.name for tool in found.tools]) == ("1", ["get_weather"])
 
 
-def test_tools_may_stand_where_older_files_have_them(tmp_path: Path) -> None:
+def test_tools_are_read_from_where_older_files_have_them(tmp_path: Path) -> None:
     older = [{"name": "f", "description": "d", "parameters": [{"name": "path", "type": "str", "required": True}], "returns": "text"}]
     bare = {**AGENT, "tools": None, "tool_context": {**AGENT["tool_context"], "available_tools": older}}
     (found,) = callmark.load(write_rows(tmp_path / "x.jsonl", bare))
@@ -53,7 +53,7 @@ def test_tools_may_stand_where_older_files_have_them(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "y.jsonl").read_text())["tools"][0]["function"]["name"] == "f"
 
 
-def test_calls_that_stand_in_no_message_are_not_lost_in_silence(tmp_path: Path) -> None:
+def test_calls_outside_of_messages_are_refused(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", {**AGENT, "messages": [user("x"), assistant(text="y")]})
     with pytest.raises(BadInput, match="line 1: tool_context.executions has 1 call, and no message has any"):
         list(callmark.load(path))
@@ -67,7 +67,7 @@ def test_metadata_may_be_anything(tmp_path: Path, metadata: Any) -> None:
     assert [made.id for made in found.calls] == ["a1B2c3D4e"]
 
 
-def test_a_row_has_its_keys_only_and_ids_that_it_takes(tmp_path: Path) -> None:
+def test_a_written_row_has_only_known_keys_and_valid_ids(tmp_path: Path) -> None:
     told = written(
         tmp_path,
         {"role": "developer", "content": "d"},
@@ -107,12 +107,12 @@ def test_a_call_without_an_id_has_none_when_it_comes_back(tmp_path: Path) -> Non
     assert json.loads((tmp_path / "z.jsonl").read_text())["messages"] == [bare]
 
 
-def test_an_id_that_is_made_is_none_that_stands_there(tmp_path: Path) -> None:
+def test_generated_ids_do_not_collide(tmp_path: Path) -> None:
     told = written(tmp_path, assistant(call("f", {}, "c00000001"), call("f", {}, "call_1")), result("x", "c00000002"))
     assert [made["id"] for made in told["messages"][0]["tool_calls"]] == ["c00000001", "c00000003"]
 
 
-def test_what_it_cannot_say_is_refused_with_the_field(tmp_path: Path) -> None:
+def test_fields_the_format_cannot_hold_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="c is a case: DeepFabric has no place for what is expected"):
         callmark.write([Case("c", expected=(Call("f"),))], tmp_path / "x.jsonl", to="deepfabric")
     with pytest.raises(BadInput, match=r"c: messages\[0\].role is 'critic', DeepFabric knows system, user, assistant and tool"):
@@ -121,7 +121,7 @@ def test_what_it_cannot_say_is_refused_with_the_field(tmp_path: Path) -> None:
         written(tmp_path, {**user("x"), "message": "y"})
 
 
-def test_what_is_kept_beside_a_message_does_not_replace_what_it_says(tmp_path: Path) -> None:
+def test_extra_fields_do_not_replace_the_message(tmp_path: Path) -> None:
     kept = {"messages": [{"message": 1, "role": "user", "tool_calls": [], "name": "n"}, {"message": 2, "role": "x", "tool_call_id": "y"}]}
     (found,) = callmark.load(write_rows(tmp_path / "x.jsonl", {**AGENT, "metadata": {"callmark": kept}}))
     assert [(message.role, message.name, message.tool_call_id) for message in found.messages[1:3]] == [

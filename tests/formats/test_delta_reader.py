@@ -1,4 +1,4 @@
-"""A row that is read without what it repeats of the row before it is read as if it stood alone."""
+"""A row that is read without what it repeats of the row before it is read as if it were alone."""
 
 import json
 from pathlib import Path
@@ -59,7 +59,7 @@ def alone(row: bytes) -> Conversation | str:
 
 @pytest.mark.laws
 @given(files())
-def test_a_row_says_the_same_alone_and_after_others(rows: list[str]) -> None:
+def test_a_row_reads_the_same_alone_and_after_others(rows: list[str]) -> None:
     reading = ReadContext()
     for text in rows:
         row = text.encode()
@@ -77,7 +77,7 @@ def test_a_row_says_the_same_alone_and_after_others(rows: list[str]) -> None:
         assert write(found) == write(expected)
 
 
-def test_the_messages_of_the_row_before_are_not_read_again(tmp_path: Path) -> None:
+def test_messages_of_the_previous_row_are_not_decoded_again(tmp_path: Path) -> None:
     talk = write_rows(
         tmp_path / "talk.jsonl",
         {"messages": [user("one"), assistant(call("get_weather", {"city": "x"})), result("fine"), assistant(call("get_weather", {}))]}
@@ -130,7 +130,7 @@ MORE = '{"role":"user","content":"two"}'
         f'{{"id":"c","messages":[{SAID}],{EXPECTED},"source":{{"conversation":"x","message":1,"k":[],"tools":{TOOLS},{EXPECTED}}}}}',
     ],
 )
-def test_what_only_looks_like_a_repetition_is_none(last: str) -> None:
+def test_apparent_repetitions_are_read_in_full(last: str) -> None:
     reading = ReadContext()
     for _ in range(2):
         read(f'{{"id":"a","messages":[{SAID}],"tools":{TOOLS},{EXPECTED}}}'.encode(), PLACE, reading)

@@ -14,7 +14,7 @@ from callmark.formats.matching import MatchedPredictions, match_predictions
 from callmark.formats.prediction_lines import decode_prediction, encode_prediction
 from callmark.formats.predictions import Predictions, read_prediction
 from callmark.types import Call, Case, Prediction
-from tests.formats.test_round_trip import good_calls
+from tests.formats.test_write_and_read import good_calls
 from tests.rows import call, write_rows
 
 

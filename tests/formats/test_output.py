@@ -1,4 +1,4 @@
-"""Lines to a file: whole or not at all, also where it is only known at the end that they do not fit."""
+"""Lines are written to a file completely or not at all, also where the disk is full at the end."""
 
 import errno
 from pathlib import Path
@@ -30,7 +30,7 @@ def full(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("full")
-def test_a_disk_that_is_full_in_the_end_is_told_and_leaves_what_was_there(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "x.zst"
     path.write_text("of before")
     with pytest.raises(StorageError, match=r"x.zst cannot be written: No space left on device"), Output(str(path)) as written:
@@ -39,14 +39,14 @@ def test_a_disk_that_is_full_in_the_end_is_told_and_leaves_what_was_there(tmp_pa
 
 
 @pytest.mark.usefixtures("full")
-def test_what_went_wrong_first_is_what_is_told(tmp_path: Path) -> None:
+def test_the_first_error_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), Output(str(tmp_path / "x.zst")) as written:
         written.line(b"%d" % (1 // 0))
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", ["full", "full.gz", "full.zst"])
-def test_a_device_that_takes_nothing_is_named(tmp_path: Path, name: str) -> None:
+def test_a_full_device_is_named(tmp_path: Path, name: str) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no such device here")
     (tmp_path / name).symlink_to("/dev/full")

@@ -1,4 +1,4 @@
-"""Predictions of every shape: what came back is found, the case is named, an error is no answer, and nothing is lost."""
+"""Predictions of every shape are read, their case is named, errors are not predictions, and nothing is lost."""
 
 import gzip
 import json
@@ -17,7 +17,7 @@ from callmark.formats.dataset import BadRow
 from callmark.formats.prediction_lines import write_prediction
 from callmark.formats.predictions import PredictionRow, Predictions, read_prediction
 from callmark.types import Call, Prediction
-from tests.formats.test_round_trip import good_calls, ids, texts, words
+from tests.formats.test_write_and_read import good_calls, ids, texts, words
 from tests.rows import assistant, call, result, user, write_rows
 
 CALL = call("f", {"a": 1})
@@ -149,7 +149,7 @@ def test_a_row_may_be_nothing_but_text() -> None:
 
 
 @pytest.mark.parametrize("row", [{"text": "[f(a=1)]"}, {"tool_calls": None, "content": "[f(a=1)]"}, assistant(text="[f(a=1)]")])
-def test_a_format_that_is_given_is_the_one_that_is_read(row: dict[str, Any]) -> None:
+def test_a_named_text_format_is_used(row: dict[str, Any]) -> None:
     assert [str(made) for made in read(row, parse="pythonic").prediction.calls] == MADE
     assert read(row, parse="hermes").prediction.calls == ()
 
@@ -168,14 +168,14 @@ def test_a_format_that_is_given_is_the_one_that_is_read(row: dict[str, Any]) -> 
         batch({"choices": [{"message": assistant(text=TAGGED)}]}),
     ],
 )
-def test_where_the_structure_says_no_call_text_is_parsed_only_when_asked(row: dict[str, Any]) -> None:
+def test_text_beside_empty_calls_is_parsed_only_on_request(row: dict[str, Any]) -> None:
     kept = read(row)
     assert (kept.prediction.calls, kept.prediction.text, kept.parsed) == ((), TAGGED, False)
     asked = read(row, parse="auto")
     assert ([str(made) for made in asked.prediction.calls], asked.prediction.text, asked.parsed) == (MADE, "", True)
 
 
-def test_structured_calls_are_kept_even_when_a_format_is_given() -> None:
+def test_structured_calls_win_over_a_named_text_format() -> None:
     found = read({"id": "q1", "tool_calls": [call("g")], "text": TAGGED}, parse="auto")
     assert ([made.name for made in found.prediction.calls], found.prediction.text, found.parsed) == (["g"], TAGGED, False)
 
@@ -189,7 +189,7 @@ def test_structured_calls_are_kept_even_when_a_format_is_given() -> None:
         ({"id": "q1", "reasoning": "first", "text": "<think>then</think>so"}, "first\nthen"),
     ],
 )
-def test_what_was_thought_is_set_aside(row: dict[str, Any], thinking: str) -> None:
+def test_thinking_is_set_aside(row: dict[str, Any], thinking: str) -> None:
     assert read(row).prediction.thinking == thinking
 
 
@@ -207,7 +207,7 @@ def test_what_was_thought_is_set_aside(row: dict[str, Any], thinking: str) -> No
         ({"id": "row-1", "datasource_item_id": 3, "tool_calls": []}, None, 3),
     ],
 )
-def test_the_case_is_named_by_its_id_or_its_place_or_not_at_all(row: dict[str, Any], case: str | None, position: int | None) -> None:
+def test_the_case_is_named_by_id_or_position_or_not_at_all(row: dict[str, Any], case: str | None, position: int | None) -> None:
     found = read(row)
     assert (found.case, found.position) == (case, position)
 
@@ -242,7 +242,7 @@ ERRORS: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("row, error", ERRORS.values(), ids=ERRORS)
-def test_an_error_is_told_in_one_line(row: Any, error: str) -> None:
+def test_an_error_is_one_line(row: Any, error: str) -> None:
     found = read(row)
     assert (found.prediction.error, found.prediction.calls, found.parsed) == (error, (), False)
 
@@ -253,17 +253,17 @@ def test_a_long_error_is_cut() -> None:
 
 
 @pytest.mark.parametrize("nothing", [None, "", " ", {}, [], False, {"code": None, "message": ""}])
-def test_an_empty_error_is_none(nothing: Any) -> None:
+def test_an_empty_error_is_not_an_error(nothing: Any) -> None:
     assert read({"id": "q1", "tool_calls": [CALL], "error": nothing}).prediction.error == ""
 
 
 @pytest.mark.parametrize("status", ["fail", "pass", "completed", "incomplete", 5, None])
-def test_a_graded_failure_is_no_error(status: Any) -> None:
+def test_a_graded_failure_is_not_an_error(status: Any) -> None:
     assert read({**HOSTED, "status": status}).prediction.error == ""
 
 
 @pytest.mark.parametrize("key", ["trial", "repeat"])
-def test_the_trial_is_taken_where_it_is_given(key: str) -> None:
+def test_the_trial_is_read(key: str) -> None:
     assert read({"id": "q1", key: 3, "tool_calls": []}).prediction.trial == 3
     assert read({"id": "q1", key: None, "tool_calls": []}).prediction.trial == 0
     wrongs: list[Any] = [-1, 1.5, 1.0, "1", True, [], 10**30]
@@ -275,7 +275,7 @@ def test_the_trial_is_taken_where_it_is_given(key: str) -> None:
 CONVERSATION = {"id": "s1", "messages": [user("hi"), MESSAGE, result("ok"), assistant(call("g"), text="so"), result("ok"), assistant(CALL)]}
 
 
-def test_a_whole_conversation_is_an_answer_to_a_scenario_only() -> None:
+def test_a_whole_conversation_is_a_prediction_for_a_scenario_only() -> None:
     found = read(CONVERSATION, whole=True)
     assert [str(made) for made in found.prediction.calls] == ["f(a=1)", "g()", "f(a=1)"]
     assert (found.case, found.prediction.text, found.parsed) == ("s1", "so", False)
@@ -336,7 +336,7 @@ def test_a_row_that_cannot_be_read_is_refused_with_a_sentence(tmp_path: Path, ro
 @pytest.mark.parametrize(
     "messages, sentence", [(5, "messages is a number, a list"), ([5], "messages[0] is a number"), ([{}], "messages[0] has no role")]
 )
-def test_a_conversation_that_is_none_is_refused(messages: Any, sentence: str) -> None:
+def test_a_broken_conversation_is_refused(messages: Any, sentence: str) -> None:
     with pytest.raises(BadInput) as raised:
         read({"id": "s1", "messages": messages}, whole=True)
     assert sentence in str(raised.value)
@@ -348,7 +348,7 @@ def test_bytes_that_are_not_utf8_are_refused() -> None:
 
 
 @pytest.mark.parametrize("key", ["calls", "tool_calls", "output_tools", "function_calls", "output", "prediction"])
-def test_what_is_no_call_is_kept_as_a_malformed_one(key: str) -> None:
+def test_items_that_are_not_calls_are_malformed_calls(key: str) -> None:
     made = [5, {"name": {"x": 1}}, call("f", "{'a"), {"arguments": {}}, {"function": {"name": "g", "arguments": [1]}}, FLAT]
     found = read({"id": "q1", key: made}).prediction.calls
     assert [(one.name, bool(one.malformed)) for one in found] == [
@@ -379,24 +379,24 @@ def test_arguments_that_are_not_strict_make_a_malformed_call_not_a_bad_row(key: 
     assert read_prediction(write_prediction(Prediction("q1", calls=(found,)))).prediction.calls == (found,)
 
 
-def test_a_lone_surrogate_in_a_json_string_of_calls_is_no_bad_row_either() -> None:
+def test_a_lone_surrogate_in_a_json_string_of_calls_is_a_malformed_call() -> None:
     made = [{"name": "f", "arguments": {"a": "\ud800"}}, {"name": "g"}]
     found = read({"id": "q1", "output_tools": json.dumps(made)}).prediction.calls
     assert [(one.name, bool(one.malformed)) for one in found] == [("f", True), ("g", False)]
 
 
-def test_a_call_has_the_id_that_its_result_will_name() -> None:
+def test_a_responses_call_has_its_call_id() -> None:
     assert [read(row).prediction.calls[0].id for row in (RESPONSE, ANTHROPIC, COMPLETION)] == ["call_1", "toolu_1", "c1"]
 
 
-def test_only_callmarks_own_rows_say_what_is_malformed() -> None:
+def test_only_callmarks_own_rows_declare_malformed_calls() -> None:
     claimed = {"name": "f", "arguments": {"a": 1}, "malformed": "so it says", "text": "x"}
     assert [str(made) for made in read({"id": "q1", "tool_calls": [claimed]}).prediction.calls] == MADE
     assert read({"case": "q1", "calls": [claimed, CALL]}).prediction.calls[0] == Call("f", {}, None, "so it says", "x")
     assert read({"case": "q1", "calls": [claimed, 5]}).prediction.calls[0] == Call("f", {}, None, "so it says", "x")
 
 
-def test_of_a_repeated_key_the_last_counts() -> None:
+def test_the_last_value_of_a_repeated_key_wins() -> None:
     found = read('{"id": "no", "id": "q1", "tool_calls": 5, "tool_calls": [{"name": "g", "name": "f"}]}')
     assert (found.case, [str(made) for made in found.prediction.calls]) == ("q1", ["f()"])
 
@@ -415,7 +415,7 @@ def test_of_a_repeated_key_the_last_counts() -> None:
         ({"id": "q1", "output": [{"type": "reasoning", "summary": [5, {"text": 5}]}] * 10_000}, 0),
     ],
 )
-def test_many_of_anything_take_no_more_than_their_share_of_time(row: dict[str, Any], calls: int) -> None:
+def test_large_inputs_take_linear_time(row: dict[str, Any], calls: int) -> None:
     text = json.dumps(row).encode()
     begun = time.perf_counter()
     assert len(read_prediction(text).prediction.calls) == calls
@@ -462,7 +462,7 @@ KEYS = sorted(
 
 @pytest.mark.laws
 @given(st.sampled_from([row for row, *_ in [*SHAPES.values(), *ERRORS.values()] if isinstance(row, dict)]), st.data())
-def test_whatever_stands_in_a_row_it_is_read_or_refused(row: dict[str, Any], data: st.DataObject) -> None:
+def test_any_row_is_read_or_refused(row: dict[str, Any], data: st.DataObject) -> None:
     hostile = {**row, **data.draw(st.dictionaries(st.sampled_from(KEYS), json_values, max_size=4))}
     text = json.dumps(hostile).encode()
     for whole in (False, True):
@@ -473,7 +473,7 @@ def test_whatever_stands_in_a_row_it_is_read_or_refused(row: dict[str, Any], dat
         assert read_prediction(write_prediction(found)).prediction == found
 
 
-def test_hostile_text_is_written_out_and_calls_made_in_python_are_checked() -> None:
+def test_hostile_text_is_escaped_and_calls_made_in_python_are_checked() -> None:
     hostile = Prediction(
         "\ud800", 0, (Call("\ud800", {}, "\ud800"), Call("f", {"a": float("nan"), "b": "\ud800"})), "\ud800", "\ud800", "\ud800"
     )
@@ -493,18 +493,18 @@ def test_a_file_is_streamed_with_the_place_of_every_row(tmp_path: Path) -> None:
     assert [(place.number, place.unit, answer.case) for place, answer in Predictions(str(array))] == [(1, "item", "1"), (2, "item", None)]
 
 
-def test_rows_beside_an_answer_are_no_rows_of_the_file(tmp_path: Path) -> None:
+def test_rows_beside_a_prediction_are_not_rows_of_the_file(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", {"id": 1, "tool_calls": [CALL], "rows": [1, 2]}, {"rows": 5, "text": "x"})
     assert [answer.case for _, answer in Predictions(str(path))] == ["1", None]
 
 
-def test_the_options_hold_for_every_row(tmp_path: Path) -> None:
+def test_options_apply_to_every_row(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", CONVERSATION, {"id": "q1", "text": "[f(a=1)]"})
     counts = [len(answer.prediction.calls) for _, answer in Predictions(str(path), parse="hermes", whole=True)]
     assert counts == [3, 0]
 
 
-def test_bad_rows_are_handed_over_and_counted(tmp_path: Path) -> None:
+def test_bad_rows_are_reported_and_counted(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", "{", {"id": 1, "text": "x"}, {"id": 2}, {"id": 3, "text": "x"})
     bad: list[BadRow] = []
     rows = Predictions(str(path), on_bad=bad.append)
@@ -515,7 +515,7 @@ def test_bad_rows_are_handed_over_and_counted(tmp_path: Path) -> None:
     assert bad[1].row.strip() == b'{"id": 2}'
 
 
-def test_a_file_without_a_row_that_can_be_read_says_so(tmp_path: Path) -> None:
+def test_a_file_without_readable_rows_is_refused(tmp_path: Path) -> None:
     empty = tmp_path / "empty.jsonl"
     for text in ("", "\n \n", "[]"):
         empty.write_text(text)

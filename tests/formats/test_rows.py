@@ -40,7 +40,7 @@ def test_rows_begin_and_end_where_they_should(tmp_path: Path, text: bytes, rows:
     assert rows_of(packed) == rows
 
 
-def test_a_cut_gzip_file_says_so(tmp_path: Path) -> None:
+def test_a_cut_gzip_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "cut.jsonl.gz"
     path.write_bytes(gzip.compress(b'{"a": 1}\n' * 100_000)[:-200])
     with pytest.raises(BadInput, match="cut.jsonl.gz is a gzip file that is cut off or damaged"):
@@ -54,7 +54,7 @@ def test_a_cut_gzip_file_says_so(tmp_path: Path) -> None:
         ('{"a": 1}'.encode("utf-16"), "is UTF-16 text, UTF-8 was expected"),
     ],
 )
-def test_what_is_not_text_is_refused(tmp_path: Path, data: bytes, sentence: str) -> None:
+def test_binary_files_are_refused(tmp_path: Path, data: bytes, sentence: str) -> None:
     path = tmp_path / "x.bin"
     path.write_bytes(data)
     with pytest.raises(BadInput, match=sentence):

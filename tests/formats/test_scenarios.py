@@ -1,4 +1,4 @@
-"""Scenarios: what they carry is kept, and what no simulated user or grader could go by is refused with its field."""
+"""Scenarios keep their fields, and fields that no simulated user or grader could use are refused by name."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ def loaded(path: Path) -> Case:
     return read
 
 
-def test_data_is_read_and_written_as_it_is(tmp_path: Path) -> None:
+def test_data_is_read_and_written_unchanged(tmp_path: Path) -> None:
     read = loaded(write_rows(tmp_path / "s.jsonl", {**GOOD, "data": DATA}))
     assert read.data == DATA
     callmark.write([read], tmp_path / "copy.jsonl", to="scenarios")
@@ -43,14 +43,14 @@ def test_data_made_in_python_is_written_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [None, {}])
-def test_no_data_is_none_and_is_not_written(tmp_path: Path, data: Any) -> None:
+def test_missing_data_is_empty_and_not_written(tmp_path: Path, data: Any) -> None:
     read = loaded(write_rows(tmp_path / "s.jsonl", {**GOOD, "data": data}))
     assert read.data == {}
     callmark.write([read], tmp_path / "copy.jsonl", to="scenarios")
     assert "data" not in json.loads((tmp_path / "copy.jsonl").read_text())
 
 
-def test_a_lone_surrogate_in_data_is_written_out(tmp_path: Path) -> None:
+def test_a_lone_surrogate_in_data_is_escaped(tmp_path: Path) -> None:
     read = loaded(write_rows(tmp_path / "s.jsonl", {**GOOD, "data": {"closing": "\ud800"}}))
     assert read.data == {"closing": "\\ud800"}
 
@@ -96,7 +96,7 @@ def test_a_lone_surrogate_in_data_is_written_out(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_a_bad_scenario_says_row_and_field(tmp_path: Path, change: dict[str, Any], sentence: str) -> None:
+def test_a_bad_scenario_names_row_and_field(tmp_path: Path, change: dict[str, Any], sentence: str) -> None:
     path = write_rows(tmp_path / "s.jsonl", GOOD, {**GOOD, **change})
     with pytest.raises(BadInput, match=f"s.jsonl, line 2: .*{sentence}"):
         list(callmark.load(path))
@@ -106,7 +106,7 @@ def test_a_scenario_without_an_id_is_called_by_its_line(tmp_path: Path) -> None:
     assert loaded(write_rows(tmp_path / "s.jsonl", {**GOOD, "id": None})).id == "1"
 
 
-def test_expected_calls_beside_data_stay_as_they_stood(tmp_path: Path) -> None:
+def test_expected_calls_beside_data_stay_unchanged(tmp_path: Path) -> None:
     expected = [{"functionName": "P-f", "arguments": {"id": "TKT-*"}, "note": "kept"}]
     read = loaded(write_rows(tmp_path / "s.jsonl", {**GOOD, "expected_function_calls": expected, "data": DATA}))
     assert read.expected == (Call("P-f", {"id": {"$glob": "TKT-*", "$case": False}}),)

@@ -62,12 +62,12 @@ def test_results_are_read(tmp_path: Path, value: str, results: list[tuple[str | 
 
 
 @pytest.mark.parametrize("tools", [[{"name": "f"}], json.dumps([{"name": "f"}])])
-def test_tools_stand_in_the_row(tmp_path: Path, tools: Any) -> None:
+def test_tools_are_read_from_the_row(tmp_path: Path, tools: Any) -> None:
     assert [tool.name for tool in read(tmp_path, ("human", "h"), tools=tools).tools] == ["f"]
 
 
 @pytest.mark.parametrize("tools", ['[{"name": "f"}, {"name": "g"}]', '{"name": "f"}\n{"name": "g"}'])
-def test_tools_stand_in_the_system_text(tmp_path: Path, tools: str) -> None:
+def test_tools_are_read_from_the_system_text(tmp_path: Path, tools: str) -> None:
     assert [tool.name for tool in read(tmp_path, ("system", f"You may call <tools>{tools}</tools>.")).tools] == ["f", "g"]
 
 
@@ -76,7 +76,7 @@ def test_a_turn_without_a_speaker_is_a_bad_row(tmp_path: Path) -> None:
         list(callmark.load(write_rows(tmp_path / "x.jsonl", {"conversations": [{"value": "x"}]})))
 
 
-def test_a_tag_that_the_assistant_only_talks_about_stays_text(tmp_path: Path) -> None:
+def test_a_tag_in_prose_stays_text(tmp_path: Path) -> None:
     said = "Write <tool_call> and </tool_call>, or <\\tool_call>."
     path = tmp_path / "y.jsonl"
     callmark.write([callmark.Conversation("1", (callmark.Message("assistant", said),))], path, to="sharegpt")
@@ -85,7 +85,7 @@ def test_a_tag_that_the_assistant_only_talks_about_stays_text(tmp_path: Path) ->
     assert found.calls == ()
 
 
-def test_calls_that_stand_in_two_places_are_not_chosen_between(tmp_path: Path) -> None:
+def test_calls_in_two_places_are_refused(tmp_path: Path) -> None:
     call = '<tool_call>{"name": "f", "arguments": {}}</tool_call>'
     turns: list[dict[str, Any]] = [
         {"from": "human", "value": "x"},

@@ -1,4 +1,4 @@
-"""Recorded simulations: each row a trial of a task, with the scenario and what came of it."""
+"""Recorded simulations: each row is a trial of a task, with the scenario and the prediction."""
 
 import json
 from contextlib import suppress
@@ -16,7 +16,7 @@ from callmark.formats.json_fields import decode_fields
 from callmark.formats.tau_bench import detect, read_case, read_prediction
 from callmark.types import Case, Place, Tool
 from tests.conftest import Cli
-from tests.rows import assistant, call, made, user
+from tests.rows import assistant, call, tool_call, user
 
 BOOK = {"name": "book", "kwargs": {"to": "SEA"}}
 TALK = [
@@ -52,27 +52,27 @@ def case(row: Any, reading: ReadContext | None = None) -> Case:
         ({"id": 1, "expected_function_calls": []}, False),
     ],
 )
-def test_a_row_is_known_by_its_task_and_its_trajectory(row: Any, is_one: bool) -> None:
+def test_a_row_is_detected_by_task_and_trajectory(row: Any, is_one: bool) -> None:
     assert (detect(decode_fields(line(row))) > 0) is is_one
 
 
 def test_the_case_is_the_scenario_of_the_task() -> None:
     found = case(recorded(7))
-    assert (found.id, found.instructions, found.expected, found.messages) == ("7", "You want to fly.", (made("book", to="SEA"),), ())
+    assert (found.id, found.instructions, found.expected, found.messages) == ("7", "You want to fly.", (tool_call("book", to="SEA"),), ())
     assert found.is_scenario
     assert found.place == Place("f", 1)
 
 
-def test_the_tools_are_those_of_a_side_file() -> None:
+def test_tools_come_from_a_file() -> None:
     assert case(recorded(), ReadContext(tools=(Tool("book"),))).tools == (Tool("book"),)
 
 
-def test_a_recorded_value_that_looks_like_a_matcher_is_none() -> None:
+def test_a_recorded_value_that_looks_like_a_matcher_is_literal() -> None:
     found = case(recorded(task=1) | {"info": {"task": {"instruction": "x", "actions": [{"name": "f", "kwargs": {"a": [{"$any": True}]}}]}}})
-    assert found.expected == (made("f", a=[{"$literal": {"$any": True}}]),)
+    assert found.expected == (tool_call("f", a=[{"$literal": {"$any": True}}]),)
 
 
-def test_the_prediction_is_what_came_of_the_trial() -> None:
+def test_the_prediction_of_a_trial_is_read() -> None:
     found = read_prediction(line(recorded(7, 2, reward=0.5)))
     assert (found.case, found.trial, found.reward, found.error) == ("7", 2, 0.5, "")
     assert [(one.name, one.arguments) for one in found.calls] == [("book", {"to": "SEA"})]
@@ -90,17 +90,17 @@ def test_the_prediction_is_what_came_of_the_trial() -> None:
         ([{"role": "tool", "name": "transfer_to_human_agents", "content": "Transfer successful"}], "transfer"),
     ],
 )
-def test_why_it_ended(traj: list[Any], ending: str) -> None:
+def test_the_ending_is_read(traj: list[Any], ending: str) -> None:
     assert read_prediction(line(recorded(traj=traj))).ending == ending
 
 
-def test_what_may_be_left_out() -> None:
+def test_optional_fields_may_be_missing() -> None:
     row = {key: value for key, value in recorded("x").items() if key not in ("trial", "reward")}
     found = read_prediction(line(row))
     assert (found.case, found.trial, found.reward) == ("x", 0, None)
 
 
-def test_a_trial_that_failed_is_an_error_and_no_case() -> None:
+def test_a_failed_trial_is_an_error_without_a_case() -> None:
     row = recorded(traj=[], error="RateLimitError: slow down", traceback="…")
     assert read_prediction(line(row)).error == "RateLimitError: slow down"
     with pytest.raises(BadInput, match=r"the row has no info.task: the trial failed \(RateLimitError: slow down\)"):
@@ -120,7 +120,7 @@ def test_a_trial_that_failed_is_an_error_and_no_case() -> None:
         ({"task_id": 1, "traj": []}, "the row has no info"),
     ],
 )
-def test_a_row_that_is_none_is_refused_with_the_field(row: Any, reason: str) -> None:
+def test_a_broken_row_is_refused_with_the_field(row: Any, reason: str) -> None:
     with pytest.raises(BadInput) as error:
         read_prediction(line(row))
     assert str(error.value) == reason
@@ -135,13 +135,13 @@ def test_a_row_that_is_none_is_refused_with_the_field(row: Any, reason: str) -> 
         (None, "the row has no info.task"),
     ],
 )
-def test_a_task_that_is_none_is_refused(task: Any, reason: str) -> None:
+def test_a_broken_task_is_refused(task: Any, reason: str) -> None:
     with pytest.raises(BadInput) as error:
         case(recorded(task=1) | {"info": {"task": task}})
     assert str(error.value) == reason
 
 
-def test_nothing_is_written_in_this_form() -> None:
+def test_recorded_simulations_are_not_written() -> None:
     with pytest.raises(BadInput, match=r"recorded simulations \(tau-bench\) can be read, but not written"):
         callmark.write([case(recorded())], "-", to="tau-bench")
 
@@ -184,12 +184,12 @@ class TestGraded:
         assert [one["every"] for one in told["details"]["recorded_trials"]["pass_rates"]] == [2 / 6, 0]
         assert [one["every"] for one in told["details"]["trials"]["pass_rates"]] == [1, 1]
 
-    def test_the_run_can_be_graded_again_by_the_same_suites(self, cli: Cli, tmp_path: Path) -> None:
+    def test_the_run_can_be_graded_again_by_the_same_evaluators(self, cli: Cli, tmp_path: Path) -> None:
         first = self.grade(cli, tmp_path, [recorded(1, 0), recorded(1, 1, reward=0.0)])
         again = json.loads(cli("grade", tmp_path / "runs" / "one", "--json").out)
         assert again["summary"]["metrics"] == first["summary"]["metrics"]
 
-    def test_several_processes_find_the_same(self, cli: Cli, tmp_path: Path) -> None:
+    def test_several_processes_give_the_same_result(self, cli: Cli, tmp_path: Path) -> None:
         rows = [recorded(task, trial, reward=float(task % 2)) for trial in range(3) for task in range(100)]
         one = self.grade(cli, tmp_path, rows, "--name", "one")
         other = self.grade(cli, tmp_path, rows, "--name", "two", "--jobs", "2")
@@ -200,7 +200,7 @@ class TestGraded:
         other = recorded(1, 1) | {"info": {"task": {"instruction": "Another.", "actions": []}}}
         assert "the id '1' stands for two cases" in self.grade(cli, tmp_path, [recorded(1, 0), other])
 
-    def test_a_trial_that_failed_is_an_error_of_its_case(self, cli: Cli, tmp_path: Path) -> None:
+    def test_a_failed_trial_is_an_error_of_its_case(self, cli: Cli, tmp_path: Path) -> None:
         told = self.grade(cli, tmp_path, [recorded(1, 0), recorded(1, 1, traj=[], error="slow down")], "--skip-bad")["summary"]
         assert (told["cases"], told["scored"], told["errors"]) == (1, 1, 1)
 
@@ -213,7 +213,7 @@ class TestGraded:
         told = json.loads(cli("grade", scenarios, "-p", file, "--out", tmp_path / "runs", "--json").out)
         assert told["summary"]["metrics"]["process.reliability"]["mean"] == 1
 
-    def test_a_file_that_carries_none_wants_predictions(self, cli: Cli, tmp_path: Path) -> None:
+    def test_a_file_without_predictions_needs_some(self, cli: Cli, tmp_path: Path) -> None:
         assert "--predictions FILE is missing" in self.grade(cli, tmp_path, [{"messages": [user("hi")]}])
         assert not (tmp_path / "runs" / "one").exists()
 

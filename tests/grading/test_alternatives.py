@@ -8,19 +8,19 @@ import pytest
 import callmark
 from callmark.compat import foundry
 from callmark.types import Call, Case
-from tests.rows import call, made, user, write_rows
+from tests.rows import call, tool_call, user, write_rows
 
 
 @pytest.mark.parametrize(
     "expected, alternatives, actual, score, which",
     [
-        ([made("f")], [[made("g")]], [made("f")], 1.0, 0),
-        ([made("f")], [[made("g")]], [made("g")], 1.0, 1),
-        ([made("f")], [[made("g")], [made("h"), made("i")]], [made("i"), made("h")], 1.0, 2),
-        ([made("f", a=1)], [[made("f", a=2)]], [made("f", a=3)], 0.5, 0),  # ties to the first
-        ([made("f")], [[]], [], 1.0, 1),
-        ([], [[made("f")]], [made("f")], 1.0, 1),
-        ([made("f")], [[made("g")]], [made("h")], 0.0, 0),
+        ([tool_call("f")], [[tool_call("g")]], [tool_call("f")], 1.0, 0),
+        ([tool_call("f")], [[tool_call("g")]], [tool_call("g")], 1.0, 1),
+        ([tool_call("f")], [[tool_call("g")], [tool_call("h"), tool_call("i")]], [tool_call("i"), tool_call("h")], 1.0, 2),
+        ([tool_call("f", a=1)], [[tool_call("f", a=2)]], [tool_call("f", a=3)], 0.5, 0),  # ties to the first
+        ([tool_call("f")], [[]], [], 1.0, 1),
+        ([], [[tool_call("f")]], [tool_call("f")], 1.0, 1),
+        ([tool_call("f")], [[tool_call("g")]], [tool_call("h")], 0.0, 0),
     ],
 )
 def test_best_alternative_counts(
@@ -32,7 +32,7 @@ def test_best_alternative_counts(
 
 
 def test_every_evaluator_uses_the_alternative_that_counts() -> None:
-    graded = callmark.grade([made("f")], [made("g", a=1)], alternatives=[[made("g", a=1)]])
+    graded = callmark.grade([tool_call("f")], [tool_call("g", a=1)], alternatives=[[tool_call("g", a=1)]])
     assert set(graded.metrics.values()) == {1.0}
     assert "by alternative 1" in repr(graded)
 

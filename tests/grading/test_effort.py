@@ -1,4 +1,4 @@
-"""Evaluators `effort` and `recorded`: what it took, and what somebody else's judge said."""
+"""Evaluators `effort` and `recorded`: needed and used calls and turns, and the recorded reward."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ from callmark.grading.evaluators.effort import EffortEvaluator
 from callmark.grading.evaluators.recorded import RecordedEvaluator
 from callmark.types import Case, Message, Prediction
 from tests.evaluations import values
-from tests.rows import made
+from tests.rows import tool_call
 
-F, ASIDE = made("f"), made("CommonPlugin-start_over")
+F, ASIDE = tool_call("f"), tool_call("CommonPlugin-start_over")
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ F, ASIDE = made("f"), made("CommonPlugin-start_over")
         ([], [F], 0),
         ([F], [F, F], 0.5),
         ([F, F], [F], 1),
-        ([F], [made("g")], 1),  # what is right is for other evaluators to say
+        ([F], [tool_call("g")], 1),  # what is right is for other evaluators to say
         ([F], [F, ASIDE, ASIDE], 1),
         ([F, ASIDE], [F, F], 0.5),
         ([ASIDE], [], 1),
@@ -35,7 +35,7 @@ def test_share_of_needed_calls(needed: list[Any], used: list[Any], calls: float)
 
 
 def test_ignore_list_is_an_option() -> None:
-    assert values(EffortEvaluator(("g",)), Attempt([F], [F, made("G"), ASIDE]))["calls"] == 0.5
+    assert values(EffortEvaluator(("g",)), Attempt([F], [F, tool_call("G"), ASIDE]))["calls"] == 0.5
 
 
 def tried(turns: Any, *roles: str) -> Attempt:

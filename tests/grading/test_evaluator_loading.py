@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from callmark.grading.grade import grade
 from callmark.grading.grader import Grader
 from callmark.grading.settings import GradingSettings, build_evaluators, find_evaluator
 from callmark.types import Call, Case, Prediction
-from tests.rows import made
+from tests.rows import tool_call
 
 EVALUATORS = '''
 from callmark.grading.evaluator import Metric, Result
@@ -159,20 +160,22 @@ def metric_names(name: str) -> list[str]:
 
 def test_object_and_class_of_the_protocol_are_found_by_module_and_name(module: str) -> None:
     for name in ("polite", "Politeness"):
-        graded = grade([made("f")], [made("f"), made("G")], evaluators=("call", find_evaluator(f"{module}:{name}")))
+        graded = grade([tool_call("f")], [tool_call("f"), tool_call("G")], evaluators=("call", find_evaluator(f"{module}:{name}")))
         assert graded.metrics == {"call.score": 0.666667, "call.pass": 0.0, "politeness.share": 0.5, "politeness.calls": 2.0}
 
 
 def test_lob_evaluator_has_the_metric_score_and_the_name_of_its_class(module: str) -> None:
     evaluator = find_evaluator(f"{module}:CountEvaluator")
     assert (evaluator.name, metric_names(f"{module}:CountEvaluator")) == ("CountEvaluator", ["score"])
-    assert grade([made("f")], [made("g")], evaluators=(evaluator,)).metrics == {"CountEvaluator.score": 1.0}
-    assert grade([made("f")], [], evaluators=(evaluator,)).metrics == {"CountEvaluator.score": 0.0}
+    assert grade([tool_call("f")], [tool_call("g")], evaluators=(evaluator,)).metrics == {"CountEvaluator.score": 1.0}
+    assert grade([tool_call("f")], [], evaluators=(evaluator,)).metrics == {"CountEvaluator.score": 0.0}
 
 
 def test_lob_evaluators_of_the_compat_package_are_evaluators() -> None:
     evaluator = find_evaluator("callmark.compat.lob:FunctionCallRecallEvaluator")
-    assert grade([made("f"), made("g")], [made("f")], evaluators=(evaluator,)).metrics == {"FunctionCallRecallEvaluator.score": 0.5}
+    assert grade([tool_call("f"), tool_call("g")], [tool_call("f")], evaluators=(evaluator,)).metrics == {
+        "FunctionCallRecallEvaluator.score": 0.5
+    }
 
 
 @pytest.mark.parametrize(
@@ -186,7 +189,7 @@ def test_lob_evaluators_of_the_compat_package_are_evaluators() -> None:
 def test_function_of_the_attempt_returns_a_number_a_dict_or_a_result(
     module: str, name: str, metrics: dict[str, float], reasons: dict[str, str]
 ) -> None:
-    graded = grade([made("f")], [made("f"), made("g")], evaluators=(f"{module}:{name}",))
+    graded = grade([tool_call("f")], [tool_call("f"), tool_call("g")], evaluators=(f"{module}:{name}",))
     assert (graded.metrics, graded.reasons) == (metrics, reasons)
 
 
@@ -194,7 +197,7 @@ def test_function_is_accepted_as_an_object_too() -> None:
     def share(attempt: Attempt) -> float:
         return len(attempt.expected) / len(attempt.actual)
 
-    assert grade([made("f")], [made("f"), made("g")], evaluators=(share,)).metrics == {"share.score": 0.5}
+    assert grade([tool_call("f")], [tool_call("f"), tool_call("g")], evaluators=(share,)).metrics == {"share.score": 0.5}
 
 
 def test_installed_evaluator_is_found_by_its_entry_point(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,7 +206,7 @@ def test_installed_evaluator_is_found_by_its_entry_point(module: str, monkeypatc
     def entry_points(*, group: str) -> list[EntryPoint]:
         return [EntryPoint("polite", "my_evaluators:Politeness", group), EntryPoint("gone", "no_such_module:x", group)]
 
-    monkeypatch.setattr("callmark.registry.entry_points", entry_points)
+    monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
     assert metric_names("polite") == ["share", "calls"]
     with pytest.raises(BadInput, match=r"'gone' \(no_such_module:x, .*\) cannot be imported: ModuleNotFoundError"):
         find_evaluator("gone")
@@ -245,14 +248,14 @@ FAILING = [
 @pytest.mark.parametrize("source, name, error", FAILING)
 def test_failing_evaluator_raises_where_one_item_is_graded(module: str, source: str, name: str, error: str) -> None:
     with pytest.raises(EvaluatorError) as raised:
-        grade([made("f")], [made("f")], evaluators=(find_evaluator(f"{module}:{source}"),))
+        grade([tool_call("f")], [tool_call("f")], evaluators=(find_evaluator(f"{module}:{source}"),))
     assert str(raised.value) == f"the evaluator {name!r} failed: {error}"
 
 
 @pytest.mark.parametrize("source, name, error", FAILING)
 def test_failing_evaluator_is_an_evaluator_error_of_the_case(module: str, source: str, name: str, error: str) -> None:
     grader = Grader(GradingSettings(evaluators=("call", f"{module}:{source}")))
-    (record,) = grader.record(Case("c", expected=(made("f"),)), [Prediction("c", calls=(made("f"),))])
+    (record,) = grader.record(Case("c", expected=(tool_call("f"),)), [Prediction("c", calls=(tool_call("f"),))])
     assert record.metrics == {"call.score": 1.0, "call.pass": 1.0}
     assert record.evaluator_errors == {name: error}
     assert not record.error
@@ -266,22 +269,22 @@ def test_two_evaluators_of_one_name_and_none_at_all_are_refused(module: str) -> 
 
 
 def test_options_reach_built_in_evaluators() -> None:
-    options = {
+    options: dict[str, dict[str, Any]] = {
         "call": {"threshold": 0.5},
         "schema": {"weights": {"tool_selection": 1.0}},
         "process": {"ignore": ["f"], "averaging": "macro"},
     }
-    call, schema, process = build_evaluators(GradingSettings(options=options))
-    attempt = Attempt([made("f", a=1)], [made("f", a=2)])
-    assert call.evaluate(attempt)[1]["call.pass"] == 1.0
-    assert schema.evaluate(attempt)[1]["schema.overall"] == 1.0
-    assert set(process.evaluate(attempt)[1].values()) == {1.0}
+    call, schema, process = build_evaluators(GradingSettings(options=options)).evaluators
+    attempt = Attempt([tool_call("f", a=1)], [tool_call("f", a=2)])
+    assert call.evaluate(attempt).values["pass"] == 1.0
+    assert schema.evaluate(attempt).values["overall"] == 1.0
+    assert set(process.evaluate(attempt).values.values()) == {1.0}
 
 
 def test_options_are_keyword_arguments_of_a_users_class(module: str) -> None:
     name = f"{module}:Weighed"
-    (evaluator,) = build_evaluators(GradingSettings((name,), {name: {"weight": 0.25, "words": ["please", "thanks"]}}))
-    assert evaluator.evaluate(Attempt((), ()))[1] == {"weighed.share": 0.25, "weighed.calls": 2.0}
+    (evaluator,) = build_evaluators(GradingSettings((name,), {name: {"weight": 0.25, "words": ["please", "thanks"]}})).evaluators
+    assert evaluator.evaluate(Attempt((), ())).values == {"share": 0.25, "calls": 2}
     with pytest.raises(BadInput, match="'my_evaluators:Weighed' has no option called 'wieght'. Did you mean weight?"):
         build_evaluators(GradingSettings((name,), {name: {"wieght": 0.25}}))
     with pytest.raises(BadInput, match="takes no options: it is a function, not a class"):
@@ -291,7 +294,7 @@ def test_options_are_keyword_arguments_of_a_users_class(module: str) -> None:
 def test_evaluator_with_required_options_joins_when_they_are_given() -> None:
     rules = {"rules": [{"id": "no", "says": "No.", "never": "f"}]}
     settings = GradingSettings(("call",), {"policy": {"rules": rules}, "effort": {"ignore": []}})
-    assert [evaluator.name for evaluator in build_evaluators(settings)] == ["call", "policy"]
+    assert [evaluator.name for evaluator in build_evaluators(settings).evaluators] == ["call", "policy"]
 
 
 def test_values_are_in_the_declared_order(module: str) -> None:
@@ -303,7 +306,7 @@ def test_values_are_in_the_declared_order(module: str) -> None:
 def test_subclass_of_a_built_in_evaluator_is_evaluated_every_time(module: str) -> None:
     grader = Grader(GradingSettings(evaluators=(f"{module}:Stricter",)))
     for length in (1, 5):
-        calls = tuple(made("f") for _ in range(length))
+        calls = tuple(tool_call("f") for _ in range(length))
         (record,) = grader.record(Case("c", expected=calls), [Prediction("c", calls=calls)])
         assert record.metrics["call.score"] == length / 10
 
@@ -311,10 +314,10 @@ def test_subclass_of_a_built_in_evaluator_is_evaluated_every_time(module: str) -
 def test_lob_evaluator_gets_stars_and_ruled_values_as_they_were_recorded() -> None:
     evaluator = "callmark.compat.lob:FunctionCallArgsPrecisionEvaluator"
     starred = Grader(GradingSettings(evaluators=(evaluator, "process")))
-    (record,) = starred.record(Case("c", expected=(made("f", a="a*b"),)), [Prediction("c", calls=(made("f", a="axxb"),))])
+    (record,) = starred.record(Case("c", expected=(tool_call("f", a="a*b"),)), [Prediction("c", calls=(tool_call("f", a="axxb"),))])
     assert record.metrics["FunctionCallArgsPrecisionEvaluator.score"] == record.metrics["process.args_precision"] == 0.0
     ruled = Grader(GradingSettings(evaluators=(evaluator,), match={"*.a": "similar"}))
-    (record,) = ruled.record(Case("c", expected=(made("f", a="A b"),)), [Prediction("c", calls=(made("f", a="a B"),))])
+    (record,) = ruled.record(Case("c", expected=(tool_call("f", a="A b"),)), [Prediction("c", calls=(tool_call("f", a="a B"),))])
     assert record.metrics == {"FunctionCallArgsPrecisionEvaluator.score": 1.0}
 
 
@@ -337,8 +340,8 @@ def test_faults_name_the_selected_evaluators_that_count_them(module: str) -> Non
 
     from callmark.grading.faults import find_faults
 
-    attempt = Attempt([made("f", a="A b"), made("g", a=1)], [made("f", a="a B"), made("g", a=2)])
+    attempt = Attempt([tool_call("f", a="A b"), tool_call("g", a=1)], [tool_call("f", a="a B"), tool_call("g", a=2)])
     faults = find_faults(attempt, [find_evaluator("call"), Lenient()])  # type: ignore[list-item]
     assert [(fault.argument, fault.evaluators) for fault in faults] == [("a", ("call",)), ("a", ("call",))]
-    other = Attempt([made("f")], [Call("h")])
+    other = Attempt([tool_call("f")], [Call("h")])
     assert [fault.evaluators for fault in find_faults(other, [Lenient()])] == [("lenient",)]  # type: ignore[list-item]

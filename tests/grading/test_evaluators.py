@@ -13,7 +13,7 @@ from callmark.grading.evaluators.process import ProcessEvaluator
 from callmark.grading.evaluators.schema import SchemaEvaluator, complete_weights
 from callmark.grading.settings import find_evaluator
 from callmark.types import Call, Tool
-from tests.rows import made
+from tests.rows import tool_call
 
 BROKEN = Call("f", {}, None, "cut off", "{")
 
@@ -21,28 +21,28 @@ BROKEN = Call("f", {}, None, "cut off", "{")
 @pytest.mark.parametrize(
     "expected, actual, score",
     [
-        ([made("f", a=1)], [made("f", a=1)], 1.0),
-        ([made("f", a=1)], [made("f", a="1")], 1.0),
-        ([made("f", a=1)], [made("f", a=2)], 0.5),
-        ([made("f", a=1)], [made("f")], 0.5),
-        ([made("f")], [made("f", a=1)], 0.5),
-        ([made("f")], [made("g")], 0.0),
-        ([made("f")], [made("F")], 0.0),
-        ([made("f")], [], 0.0),
-        ([made("f")], [BROKEN], 0.0),
+        ([tool_call("f", a=1)], [tool_call("f", a=1)], 1.0),
+        ([tool_call("f", a=1)], [tool_call("f", a="1")], 1.0),
+        ([tool_call("f", a=1)], [tool_call("f", a=2)], 0.5),
+        ([tool_call("f", a=1)], [tool_call("f")], 0.5),
+        ([tool_call("f")], [tool_call("f", a=1)], 0.5),
+        ([tool_call("f")], [tool_call("g")], 0.0),
+        ([tool_call("f")], [tool_call("F")], 0.0),
+        ([tool_call("f")], [], 0.0),
+        ([tool_call("f")], [BROKEN], 0.0),
         ([], [], 1.0),
-        ([], [made("f")], 0.0),
+        ([], [tool_call("f")], 0.0),
         ([], [BROKEN], 0.0),
-        ([made("f", zip="01234")], [made("f", zip="1234")], 0.5),
+        ([tool_call("f", zip="01234")], [tool_call("f", zip="1234")], 0.5),
         # several: 2 * sum / (expected + made)
-        ([made("f"), made("g")], [made("g"), made("f")], 1.0),
-        ([made("f"), made("f")], [made("f")], 0.666667),
-        ([made("f")], [made("f"), made("f")], 0.666667),
-        ([made("f")], [made("f"), made("g")], 0.666667),
-        ([made("f"), made("g")], [made("f"), made("g", a=1)], 0.75),
-        ([made("f"), made("g")], [made("f"), BROKEN], 0.5),
-        ([made("f", a={"$any": True})], [made("f", a=9)], 1.0),
-        ([made("f", a={"$any": True})], [made("f")], 0.5),
+        ([tool_call("f"), tool_call("g")], [tool_call("g"), tool_call("f")], 1.0),
+        ([tool_call("f"), tool_call("f")], [tool_call("f")], 0.666667),
+        ([tool_call("f")], [tool_call("f"), tool_call("f")], 0.666667),
+        ([tool_call("f")], [tool_call("f"), tool_call("g")], 0.666667),
+        ([tool_call("f"), tool_call("g")], [tool_call("f"), tool_call("g", a=1)], 0.75),
+        ([tool_call("f"), tool_call("g")], [tool_call("f"), BROKEN], 0.5),
+        ([tool_call("f", a={"$any": True})], [tool_call("f", a=9)], 1.0),
+        ([tool_call("f", a={"$any": True})], [tool_call("f")], 0.5),
     ],
 )
 def test_call_score(expected: list[Call], actual: list[Call], score: float) -> None:
@@ -52,7 +52,7 @@ def test_call_score(expected: list[Call], actual: list[Call], score: float) -> N
 
 
 def test_threshold_decides_what_passes() -> None:
-    attempt = Attempt([made("f", a=1)], [made("f", a=2)])
+    attempt = Attempt([tool_call("f", a=1)], [tool_call("f", a=2)])
     assert CallEvaluator(threshold=0.5).evaluate(attempt).values["pass"] == 1.0
     assert CallEvaluator(threshold=0.6).evaluate(attempt).values["pass"] == 0.0
 
@@ -112,24 +112,24 @@ DEEP = {
     ],
 )
 def test_parameter_accuracy(tool: dict[str, Any], arguments: dict[str, Any], fits: bool) -> None:
-    graded = grade([made("read", path="x")], [Call("read", arguments)], tools=[tool])
+    graded = grade([tool_call("read", path="x")], [Call("read", arguments)], tools=[tool])
     assert graded.metrics["schema.parameter_accuracy"] == float(fits)
 
 
 @pytest.mark.parametrize(
     "expected, actual, metrics",
     [
-        ([made("read", path="x")], [made("read", path="y")], (1, 1, 1)),
-        ([made("read", path="x")], [made("write")], (0, 0, 0)),  # a tool that is not listed
-        ([made("write")], [made("read", path="x")], (0, 1, 0)),
-        ([made("read", path="x")], [Call("read", {}, None, "cut off", "{")], (1, 0, 0)),
-        ([made("read", path="x")], [], (0, 0, 0)),
-        ([], [made("read", path="x")], (0, 0, 0)),
+        ([tool_call("read", path="x")], [tool_call("read", path="y")], (1, 1, 1)),
+        ([tool_call("read", path="x")], [tool_call("write")], (0, 0, 0)),  # a tool that is not listed
+        ([tool_call("write")], [tool_call("read", path="x")], (0, 1, 0)),
+        ([tool_call("read", path="x")], [Call("read", {}, None, "cut off", "{")], (1, 0, 0)),
+        ([tool_call("read", path="x")], [], (0, 0, 0)),
+        ([], [tool_call("read", path="x")], (0, 0, 0)),
         ([], [], (1, 1, 1)),
-        ([made("read", path="x")], [made("write"), made("read", path="x")], (0, 0, 0)),  # the first call counts
-        ([made("read", path="x"), made("read", path="y")], [made("read", path="y"), made("read", path="z")], (1, 1, 1)),
-        ([made("read", path="x"), made("read", path="y")], [made("read", path="y"), made("read")], (1, 0, 0)),
-        ([made("read", path="x"), made("read", path="y")], [made("read", path="x")], (0, 0, 0)),
+        ([tool_call("read", path="x")], [tool_call("write"), tool_call("read", path="x")], (0, 0, 0)),  # the first call counts
+        ([tool_call("read", path="x"), tool_call("read", path="y")], [tool_call("read", path="y"), tool_call("read", path="z")], (1, 1, 1)),
+        ([tool_call("read", path="x"), tool_call("read", path="y")], [tool_call("read", path="y"), tool_call("read")], (1, 0, 0)),
+        ([tool_call("read", path="x"), tool_call("read", path="y")], [tool_call("read", path="x")], (0, 0, 0)),
     ],
 )
 def test_schema(expected: list[Call], actual: list[Call], metrics: tuple[int, int, int]) -> None:
@@ -140,7 +140,7 @@ def test_schema(expected: list[Call], actual: list[Call], metrics: tuple[int, in
 
 
 def test_without_tools_arguments_are_compared_and_noted() -> None:
-    right, wrong = grade([made("f", a=1)], [made("f", a="1")]), grade([made("f", a=1)], [made("f", a=2)])
+    right, wrong = grade([tool_call("f", a=1)], [tool_call("f", a="1")]), grade([tool_call("f", a=1)], [tool_call("f", a=2)])
     assert (right.metrics["schema.parameter_accuracy"], wrong.metrics["schema.parameter_accuracy"]) == (1, 0)
     assert [note.kind for note in wrong.notes] == ["no_schema"]
 
@@ -164,7 +164,7 @@ def test_unusable_weights_are_refused_by_name(given: dict[str, float], sentence:
 
 
 def test_omitted_weights_are_0_and_quality_can_be_measured() -> None:
-    attempt = Attempt([made("read", path="x")], [made("write")], tools=(Tool("write"),))
+    attempt = Attempt([tool_call("read", path="x")], [tool_call("write")], tools=(Tool("write"),))
     assert SchemaEvaluator(weights={"parameter_accuracy": 1.0}).evaluate(attempt).values["overall"] == 1.0
     measured = SchemaEvaluator(weights={"response_quality": 1.0}, quality=lambda attempt: 0.7)
     assert measured.evaluate(attempt).values["overall"] == pytest.approx(0.7)
@@ -182,20 +182,20 @@ def test_bands(overall: float, name: str) -> None:
 @pytest.mark.parametrize(
     "expected, actual, metrics",
     [
-        ([made("P-create", title="Server down!")], [made("p-CREATE", title="server  down")], (1, 1, 1, 1, 1)),
-        ([made("f")], [made("f"), made("g")], (0.5, 1, 1, 1, 0)),
-        ([made("f"), made("g")], [made("f")], (1, 0.5, 1, 1, 0)),
-        ([made("f", a=1, b=2)], [made("f", a=1, b=3, c=4)], (1, 1, 1 / 3, 0.5, 0)),
-        ([made("f", a=1)], [made("f")], (1, 1, 1, 0, 0)),  # no arguments on a side: 1
-        ([made("f")], [made("g")], (0, 0, 0, 0, 0)),
+        ([tool_call("P-create", title="Server down!")], [tool_call("p-CREATE", title="server  down")], (1, 1, 1, 1, 1)),
+        ([tool_call("f")], [tool_call("f"), tool_call("g")], (0.5, 1, 1, 1, 0)),
+        ([tool_call("f"), tool_call("g")], [tool_call("f")], (1, 0.5, 1, 1, 0)),
+        ([tool_call("f", a=1, b=2)], [tool_call("f", a=1, b=3, c=4)], (1, 1, 1 / 3, 0.5, 0)),
+        ([tool_call("f", a=1)], [tool_call("f")], (1, 1, 1, 0, 0)),  # no arguments on a side: 1
+        ([tool_call("f")], [tool_call("g")], (0, 0, 0, 0, 0)),
         ([], [], (1, 1, 1, 1, 1)),
-        ([], [made("f")], (0, 0, 0, 0, 0)),
-        ([made("f")], [], (0, 0, 0, 0, 0)),
-        ([made("CommonPlugin-ask_clarification")], [], (1, 1, 1, 1, 1)),
-        ([made("f")], [made("commonplugin-start_over"), made("X-Ask_Clarification"), made("f")], (1, 1, 1, 1, 1)),
-        ([made("f"), made("f")], [made("f"), made("f"), made("f")], (2 / 3, 1, 1, 1, 0)),
-        ([made("f")], [BROKEN], (0, 0, 0, 0, 0)),
-        ([made("f", n="False")], [made("f", n=False)], (1, 1, 1, 1, 1)),
+        ([], [tool_call("f")], (0, 0, 0, 0, 0)),
+        ([tool_call("f")], [], (0, 0, 0, 0, 0)),
+        ([tool_call("CommonPlugin-ask_clarification")], [], (1, 1, 1, 1, 1)),
+        ([tool_call("f")], [tool_call("commonplugin-start_over"), tool_call("X-Ask_Clarification"), tool_call("f")], (1, 1, 1, 1, 1)),
+        ([tool_call("f"), tool_call("f")], [tool_call("f"), tool_call("f"), tool_call("f")], (2 / 3, 1, 1, 1, 0)),
+        ([tool_call("f")], [BROKEN], (0, 0, 0, 0, 0)),
+        ([tool_call("f", n="False")], [tool_call("f", n=False)], (1, 1, 1, 1, 1)),
     ],
 )
 def test_process(expected: list[Call], actual: list[Call], metrics: tuple[float, ...]) -> None:
@@ -204,19 +204,19 @@ def test_process(expected: list[Call], actual: list[Call], metrics: tuple[float,
 
 
 def test_argument_metrics_are_pooled_or_averaged_over_pairs() -> None:
-    attempt = Attempt([made("f", a=1, b=2, c=3), made("g", x=1)], [made("f", a=1, b=2, c=3), made("g", x=2)])
+    attempt = Attempt([tool_call("f", a=1, b=2, c=3), tool_call("g", x=1)], [tool_call("f", a=1, b=2, c=3), tool_call("g", x=2)])
     assert ProcessEvaluator().evaluate(attempt).values["args_recall"] == pytest.approx(3 / 4)
     assert ProcessEvaluator(averaging="macro").evaluate(attempt).values["args_recall"] == pytest.approx(1 / 2)
 
 
 def test_ignore_list_can_be_replaced() -> None:
-    attempt = Attempt([made("f")], [made("f"), made("log_this")])
+    attempt = Attempt([tool_call("f")], [tool_call("f"), tool_call("log_this")])
     assert ProcessEvaluator(ignore=("log_*",)).evaluate(attempt).values["precision"] == 1
 
 
 def test_default_value_equals_an_omitted_argument_in_every_evaluator() -> None:
     tool = {"name": "f", "parameters": {"properties": {"n": {"type": "integer", "default": 10}}}}
-    found = grade([made("f", n=10)], [made("f")], tools=[tool]).metrics
+    found = grade([tool_call("f", n=10)], [tool_call("f")], tools=[tool]).metrics
     assert set(found.values()) == {1.0}
 
 
@@ -229,7 +229,7 @@ def test_star_in_scenario_calls_is_a_case_insensitive_glob() -> None:
 
 def test_unusable_matcher_is_refused() -> None:
     with pytest.raises(BadInput, match=r"f: a: there is no matcher called '\$bogus'"):
-        grade([made("f", a={"$bogus": 1})], [])
+        grade([tool_call("f", a={"$bogus": 1})], [])
 
 
 def test_unknown_evaluator_is_refused_with_the_nearest() -> None:
@@ -245,7 +245,7 @@ def test_anyone_can_write_an_evaluator() -> None:
         def evaluate(self, attempt: Attempt) -> Result:
             return Result({"calls": 1 / max(len(attempt.actual), 1)})
 
-    assert grade([], [made("f"), made("f")], evaluators=("call", Brevity())).metrics == {
+    assert grade([], [tool_call("f"), tool_call("f")], evaluators=("call", Brevity())).metrics == {
         "call.score": 0,
         "call.pass": 0,
         "brevity.calls": 0.5,
@@ -253,6 +253,6 @@ def test_anyone_can_write_an_evaluator() -> None:
 
 
 def test_grade_has_a_readable_repr() -> None:
-    shown = repr(grade([made("get_order", id="#W1")], [made("get_order", id="#W2 (new)")]))
+    shown = repr(grade([tool_call("get_order", id="#W1")], [tool_call("get_order", id="#W2 (new)")]))
     assert "call.score 0.5" in shown
     assert 'wrong value: id: "#W2 (new)", "#W1" was expected' in shown

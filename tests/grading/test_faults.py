@@ -6,7 +6,7 @@ import pytest
 
 from callmark import grade
 from callmark.types import Call, Message
-from tests.rows import made
+from tests.rows import tool_call
 
 TOOL = {
     "name": "f",
@@ -20,10 +20,10 @@ OTHER = {"name": "g", "parameters": {}}
 TOOLS = [TOOL, OTHER]
 BROKEN = Call("f", {}, None, "cut off", "{")
 
-Told = list[tuple[str, str | None, tuple[str, ...]]]
+FaultSummaries = list[tuple[str, str | None, tuple[str, ...]]]
 
 
-def told(expected: list[Call], actual: list[Call], **options: Any) -> Told:
+def fault_summaries(expected: list[Call], actual: list[Call], **options: Any) -> FaultSummaries:
     return [(fault.kind, fault.argument, fault.evaluators) for fault in grade(expected, actual, tools=TOOLS, **options).faults]
 
 
@@ -33,33 +33,37 @@ ALL = ("call", "schema", "process")
 @pytest.mark.parametrize(
     "expected, actual, found",
     [
-        ([made("f", id="1")], [made("f", id="1")], []),
+        ([tool_call("f", id="1")], [tool_call("f", id="1")], []),
         ([], [], []),
-        ([made("f", id="1")], [BROKEN], [("malformed_call", None, ALL)]),
-        ([made("f", id="1")], [made("h")], [("unknown_tool", None, ALL)]),
-        ([made("f", id="1")], [made("g")], [("wrong_tool", None, ALL)]),
-        ([made("f", id="1")], [made("F", id="1")], [("unknown_tool", None, ("call", "schema"))]),
-        ([made("f", id="1")], [], [("no_call", None, ALL)]),
-        ([], [made("f", id="1")], [("unexpected_call", None, ALL)]),
-        ([made("f", id="1"), made("g")], [made("f", id="1")], [("missing_call", None, ALL)]),
-        ([made("f", id="1")], [made("f", id="1"), made("g")], [("extra_call", None, ("call", "process"))]),
-        ([made("f", id="1")], [made("g"), made("f", id="1")], [("extra_call", None, ALL)]),
-        ([made("f", id="1")], [made("f", id="1"), made("f", id=" 1")], [("repeated_call", None, ("call", "process"))]),
-        ([made("f", id="1")], [made("f", id="1"), made("f", id="2")], [("extra_call", None, ("call", "process"))]),
-        ([made("f", id="1")], [made("f", id="1"), BROKEN], [("malformed_call", None, ("call", "process"))]),
-        ([made("f", id="1")], [made("f")], [("missing_argument", "id", ALL)]),
-        ([made("f", id="1", n=2)], [made("f", id="1")], [("missing_argument", "n", ("call", "process"))]),
-        ([made("f", id="1")], [made("f", id="1", n=2)], [("extra_argument", "n", ("call", "process"))]),
-        ([made("f", id="1")], [made("f", id="1", n="x")], [("extra_argument", "n", ALL)]),
-        ([made("f", id="1")], [made("f", id="1", z=2)], [("unknown_argument", "z", ("call", "process"))]),
-        ([made("f", id="1", n=2)], [made("f", id="1", n="two")], [("wrong_type", "n", ALL)]),
-        ([made("f", id="1")], [made("f", id="2")], [("wrong_value", "id", ("call", "process"))]),
-        ([made("f", id="Hello")], [made("f", id="hello!")], [("wrong_value", "id", ("call",))]),
-        ([made("g"), made("f", id="1")], [BROKEN], [("malformed_call", None, ALL), ("missing_call", None, ALL)]),
-        ([made("f", id="1"), made("g")], [made("h"), made("h")], [("unknown_tool", None, ALL), ("unknown_tool", None, ALL)]),
+        ([tool_call("f", id="1")], [BROKEN], [("malformed_call", None, ALL)]),
+        ([tool_call("f", id="1")], [tool_call("h")], [("unknown_tool", None, ALL)]),
+        ([tool_call("f", id="1")], [tool_call("g")], [("wrong_tool", None, ALL)]),
+        ([tool_call("f", id="1")], [tool_call("F", id="1")], [("unknown_tool", None, ("call", "schema"))]),
+        ([tool_call("f", id="1")], [], [("no_call", None, ALL)]),
+        ([], [tool_call("f", id="1")], [("unexpected_call", None, ALL)]),
+        ([tool_call("f", id="1"), tool_call("g")], [tool_call("f", id="1")], [("missing_call", None, ALL)]),
+        ([tool_call("f", id="1")], [tool_call("f", id="1"), tool_call("g")], [("extra_call", None, ("call", "process"))]),
+        ([tool_call("f", id="1")], [tool_call("g"), tool_call("f", id="1")], [("extra_call", None, ALL)]),
+        ([tool_call("f", id="1")], [tool_call("f", id="1"), tool_call("f", id=" 1")], [("repeated_call", None, ("call", "process"))]),
+        ([tool_call("f", id="1")], [tool_call("f", id="1"), tool_call("f", id="2")], [("extra_call", None, ("call", "process"))]),
+        ([tool_call("f", id="1")], [tool_call("f", id="1"), BROKEN], [("malformed_call", None, ("call", "process"))]),
+        ([tool_call("f", id="1")], [tool_call("f")], [("missing_argument", "id", ALL)]),
+        ([tool_call("f", id="1", n=2)], [tool_call("f", id="1")], [("missing_argument", "n", ("call", "process"))]),
+        ([tool_call("f", id="1")], [tool_call("f", id="1", n=2)], [("extra_argument", "n", ("call", "process"))]),
+        ([tool_call("f", id="1")], [tool_call("f", id="1", n="x")], [("extra_argument", "n", ALL)]),
+        ([tool_call("f", id="1")], [tool_call("f", id="1", z=2)], [("unknown_argument", "z", ("call", "process"))]),
+        ([tool_call("f", id="1", n=2)], [tool_call("f", id="1", n="two")], [("wrong_type", "n", ALL)]),
+        ([tool_call("f", id="1")], [tool_call("f", id="2")], [("wrong_value", "id", ("call", "process"))]),
+        ([tool_call("f", id="Hello")], [tool_call("f", id="hello!")], [("wrong_value", "id", ("call",))]),
+        ([tool_call("g"), tool_call("f", id="1")], [BROKEN], [("malformed_call", None, ALL), ("missing_call", None, ALL)]),
         (
-            [made("f", id="1", n=2)],
-            [made("f", id="2", z=1)],
+            [tool_call("f", id="1"), tool_call("g")],
+            [tool_call("h"), tool_call("h")],
+            [("unknown_tool", None, ALL), ("unknown_tool", None, ALL)],
+        ),
+        (
+            [tool_call("f", id="1", n=2)],
+            [tool_call("f", id="2", z=1)],
             [
                 ("missing_argument", "n", ("call", "process")),
                 ("unknown_argument", "z", ("call", "process")),
@@ -68,12 +72,12 @@ ALL = ("call", "schema", "process")
         ),
     ],
 )
-def test_faults(expected: list[Call], actual: list[Call], found: Told) -> None:
-    assert told(expected, actual) == found
+def test_faults(expected: list[Call], actual: list[Call], found: FaultSummaries) -> None:
+    assert fault_summaries(expected, actual) == found
 
 
 def test_malformed_call_uses_up_the_expected_call_of_its_name() -> None:
-    faults = grade([made("g"), made("f", id="1")], [BROKEN], tools=TOOLS).faults
+    faults = grade([tool_call("g"), tool_call("f", id="1")], [BROKEN], tools=TOOLS).faults
     assert [(fault.kind, fault.expected_index) for fault in faults] == [("malformed_call", 1), ("missing_call", 0)]
 
 
@@ -89,26 +93,26 @@ TALK = [
     [("#W2", "elsewhere", 0), ("#W3", "elsewhere", 2), ("#W9", "hallucinated", None), ("#W7", "hallucinated", None)],
 )
 def test_wrong_value_has_its_origin(value: str, origin: str, message: int | None) -> None:
-    (fault,) = grade([made("f", id="#W1")], [made("f", id=value)], tools=TOOLS, messages=TALK).faults
+    (fault,) = grade([tool_call("f", id="#W1")], [tool_call("f", id=value)], tools=TOOLS, messages=TALK).faults
     assert (fault.expected, fault.actual, fault.origin, fault.origin_message) == ("#W1", value, origin, message)
 
 
 def test_value_that_needs_no_source_has_no_origin() -> None:
-    (listed,) = grade([made("f", id="#W1", color="red")], [made("f", id="#W1", color="blue")], tools=TOOLS, messages=TALK).faults
-    (derived,) = grade([made("calculate", e="1")], [made("calculate", e="2")], messages=TALK).faults
-    (unknown,) = grade([made("f", id="#W1")], [made("f", id="#W7")], tools=TOOLS).faults
+    (listed,) = grade([tool_call("f", id="#W1", color="red")], [tool_call("f", id="#W1", color="blue")], tools=TOOLS, messages=TALK).faults
+    (derived,) = grade([tool_call("calculate", e="1")], [tool_call("calculate", e="2")], messages=TALK).faults
+    (unknown,) = grade([tool_call("f", id="#W1")], [tool_call("f", id="#W7")], tools=TOOLS).faults
     assert [fault.origin for fault in (listed, derived, unknown)] == [None, None, None]
 
 
 def test_messages_may_be_plain_dictionaries() -> None:
-    (fault,) = grade([made("f", id="#W1")], [made("f", id="#W2")], messages=[{"role": "user", "content": "#W2"}]).faults
+    (fault,) = grade([tool_call("f", id="#W1")], [tool_call("f", id="#W2")], messages=[{"role": "user", "content": "#W2"}]).faults
     assert fault.origin == "elsewhere"
 
 
 def test_notes_change_no_score() -> None:
-    graded = grade([made("f", id="1"), made("g")], [made("g"), made("f", id="1")], tools=TOOLS, messages=TALK)
+    graded = grade([tool_call("f", id="1"), tool_call("g")], [tool_call("g"), tool_call("f", id="1")], tools=TOOLS, messages=TALK)
     assert set(graded.metrics.values()) == {1.0}
     assert graded.faults == []
     assert [note.kind for note in graded.notes] == ["wrong_order", "hallucinated_value"]
-    (note,) = grade([made("f", id="#W1", color="green")], [made("f", id="#W1", color="green")], tools=TOOLS).notes
+    (note,) = grade([tool_call("f", id="#W1", color="green")], [tool_call("f", id="#W1", color="green")], tools=TOOLS).notes
     assert (note.kind, note.argument) == ("schema_violation", "color")

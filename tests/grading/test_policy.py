@@ -1,4 +1,4 @@
-"""Evaluator `policy`: rules over what was called and what was said before it."""
+"""Evaluator `policy`: rules over calls and what the user said before them."""
 
 from contextlib import suppress
 from typing import Any
@@ -14,12 +14,12 @@ from callmark.grading.evaluators.policy import PolicyEvaluator
 from callmark.grading.evaluators.policy_rules import read_rules
 from callmark.types import Call, Message, Prediction
 from tests.evaluations import values
-from tests.rows import made
+from tests.rows import tool_call
 
 SAYS = "Be careful."
 
 
-def talk(*steps: str) -> tuple[Message, ...]:
+def transcript_of(*steps: str) -> tuple[Message, ...]:
     """`user: …` is what the user says, `= …` a result, any other the calls of an assistant message, by name: `get, update`."""
     messages: list[Message] = []
     for step in steps:
@@ -34,11 +34,11 @@ def talk(*steps: str) -> tuple[Message, ...]:
 
 def _call(text: str) -> Call:
     name, _, value = text.partition("=")
-    return made(name, id=value) if value else made(name)
+    return tool_call(name, id=value) if value else tool_call(name)
 
 
-def rule(**asks: Any) -> dict[str, Any]:
-    return {"id": "careful", "says": SAYS, **asks}
+def rule(**condition: Any) -> dict[str, Any]:
+    return {"id": "careful", "says": SAYS, **condition}
 
 
 def evaluator(*rules: dict[str, Any]) -> PolicyEvaluator:
@@ -55,7 +55,7 @@ YES, WISH = "user: Yes, please.", "user: I want another title"
 
 
 @pytest.mark.parametrize(
-    "asks, steps, places",
+    "condition, steps, places",
     [
         # before: each call has an earlier one
         ({"before": BEFORE}, ["get", "update"], []),
@@ -109,22 +109,22 @@ YES, WISH = "user: Yes, please.", "user: I want another title"
         ({"at_most": {"times": 1, "calls": ["search", "list"]}}, ["search", "list"], [1]),
     ],
 )
-def test_calls_that_violate_a_rule(asks: dict[str, Any], steps: list[str], places: list[int]) -> None:
-    found, tried = evaluator(rule(**asks)), attempt(talk(*steps))
-    notes = found.evaluate(tried).notes
+def test_calls_that_violate_a_rule(condition: dict[str, Any], steps: list[str], places: list[int]) -> None:
+    found, attempted = evaluator(rule(**condition)), attempt(transcript_of(*steps))
+    notes = found.evaluate(attempted).notes
     assert [note.message for note in notes] == places
     assert {note.kind for note in notes} <= {"policy_violation"}
     kept = float(not places)
-    assert values(found, tried) == {"kept": kept, "rules": kept}
+    assert values(found, attempted) == {"kept": kept, "rules": kept}
 
 
 def test_rules_metric_is_the_share_of_kept_rules() -> None:
     found = evaluator(rule(never="a"), {**rule(never="b"), "id": "b"}, {**rule(never="c"), "id": "c"}, {**rule(never="d"), "id": "d"})
-    assert values(found, attempt(talk("a", "a", "b"))) == {"kept": 0, "rules": 0.5}
+    assert values(found, attempt(transcript_of("a", "a", "b"))) == {"kept": 0, "rules": 0.5}
 
 
 @pytest.mark.parametrize(
-    "asks, steps, how",
+    "condition, steps, how",
     [
         ({"before": BEFORE}, ["update"], "update was called, and no get* before it"),
         ({"before": {"first": ["get", "list"], "then": "u*"}}, ["update"], "update was called, and no get or list before it"),
@@ -137,16 +137,16 @@ def test_rules_metric_is_the_share_of_kept_rules() -> None:
         ({"at_most": {"times": 1, "calls": "*"}}, ["a", "b"], "b was call number 2, at most 1 were allowed"),
     ],
 )
-def test_note_has_the_rule_and_what_happened(asks: dict[str, Any], steps: list[str], how: str) -> None:
-    (note,) = evaluator(rule(**asks)).evaluate(attempt(talk(*steps))).notes
+def test_note_has_the_rule_and_what_happened(condition: dict[str, Any], steps: list[str], how: str) -> None:
+    (note,) = evaluator(rule(**condition)).evaluate(attempt(transcript_of(*steps))).notes
     assert note.sentence == f"careful: Be careful: {how}"
 
 
 def test_note_has_the_message_and_the_call() -> None:
-    transcript = talk(WISH, "get", "= {}", WISH, "list, update")
+    transcript = transcript_of(WISH, "get", "= {}", WISH, "list, update")
     (note,) = evaluator(rule(never="update")).evaluate(attempt(transcript)).notes
     assert (note.message, note.actual_index) == (4, 2)
-    (note,) = evaluator(rule(never="update")).evaluate(attempt(transcript, (made("get"),))).notes  # other calls than in the transcript
+    (note,) = evaluator(rule(never="update")).evaluate(attempt(transcript, (tool_call("get"),))).notes  # other calls than in the transcript
     assert (note.message, note.actual_index) == (4, None)
 
 
@@ -156,31 +156,31 @@ def test_malformed_call_matches_no_rule() -> None:
 
 
 def test_number_of_notes_is_limited() -> None:
-    assert len(evaluator(rule(never="a")).evaluate(attempt(talk(*["a"] * 300))).notes) == 20
+    assert len(evaluator(rule(never="a")).evaluate(attempt(transcript_of(*["a"] * 300))).notes) == 20
 
 
 def test_long_patterns_over_many_calls_are_fast() -> None:
-    tried = attempt(talk("c", *["a"] * 3000))
-    assert values(evaluator(rule(never="a >> a >> a >> c")), tried)["kept"] == 1
+    attempted = attempt(transcript_of("c", *["a"] * 3000))
+    assert values(evaluator(rule(never="a >> a >> a >> c")), attempted)["kept"] == 1
 
 
 class TestWithoutATranscript:
     def test_only_rules_on_calls_alone_are_checked(self) -> None:
         found = evaluator(rule(never="update"), {**rule(confirmed="update"), "id": "asked"})
-        tried = Attempt((), (made("get"), made("update")), prediction=Prediction("a"))
-        assert values(found, tried) == {"kept": 0, "rules": 0}
-        (note,) = found.evaluate(tried).notes
+        attempted = Attempt((), (tool_call("get"), tool_call("update")), prediction=Prediction("a"))
+        assert values(found, attempted) == {"kept": 0, "rules": 0}
+        (note,) = found.evaluate(attempted).notes
         assert (note.message, note.actual_index) == (None, 1)
 
-    @pytest.mark.parametrize("asks", [{"confirmed": "*"}, {"once_per_confirmation": "*"}, {"never": "a > f(id=$result)"}])
-    def test_without_a_checkable_rule_nothing_is_applicable(self, asks: dict[str, Any]) -> None:
-        found = evaluator(rule(**asks))
-        for tried in (Attempt((), (made("a"),)), Attempt((), (made("a"),), prediction=Prediction("a"))):
-            assert values(found, tried) == {}
-            assert found.evaluate(tried).notes == ()
+    @pytest.mark.parametrize("condition", [{"confirmed": "*"}, {"once_per_confirmation": "*"}, {"never": "a > f(id=$result)"}])
+    def test_without_a_checkable_rule_nothing_is_applicable(self, condition: dict[str, Any]) -> None:
+        found = evaluator(rule(**condition))
+        for attempted in (Attempt((), (tool_call("a"),)), Attempt((), (tool_call("a"),), prediction=Prediction("a"))):
+            assert values(found, attempted) == {}
+            assert found.evaluate(attempted).notes == ()
 
     def test_without_rules_nothing_is_applicable(self) -> None:
-        assert values(PolicyEvaluator(), attempt(talk("a"))) == {}
+        assert values(PolicyEvaluator(), attempt(transcript_of("a"))) == {}
 
 
 WRITTEN = """
@@ -301,7 +301,7 @@ any_messages = st.lists(
 @pytest.mark.laws
 @given(any_messages)
 def test_any_transcript_has_a_note_exactly_for_violated_rules(messages: list[Message]) -> None:
-    tried = attempt(tuple(messages))
-    numbers = values(RULES, tried)
+    attempted = attempt(tuple(messages))
+    numbers = values(RULES, attempted)
     assert all(0 <= value <= 1 for value in numbers.values())
-    assert (numbers["kept"] == 1) == (numbers["rules"] == 1) == (not RULES.evaluate(tried).notes)
+    assert (numbers["kept"] == 1) == (numbers["rules"] == 1) == (not RULES.evaluate(attempted).notes)

@@ -127,8 +127,8 @@ def test_unknown_matcher_is_refused_by_name() -> None:
 
 
 def test_regex_in_an_actual_call_is_a_value() -> None:
-    said = {"a": {"$regex": "a+"}}
-    assert grade({"output_tools": [call("f", said)]}, item(call("f", {"a": {"$literal": said["a"]}}))) == 1.0
+    arguments = {"a": {"$regex": "a+"}}
+    assert grade({"output_tools": [call("f", arguments)]}, item(call("f", {"a": {"$literal": arguments["a"]}}))) == 1.0
 
 
 @pytest.mark.parametrize("broken", [{}, {"expected_output": None}, {"item": {}}, {"expected_output": {"alternatives": 5}}])

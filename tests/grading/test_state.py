@@ -16,7 +16,7 @@ from tests.evaluations import values
 Tables = dict[str, dict[str, dict[str, Any] | None]]
 
 
-def ended(reached: Tables, expected: Tables, *, new: tuple[str, ...] = (), new_expected: tuple[str, ...] | None = None) -> EndStates:
+def end_states(reached: Tables, expected: Tables, *, new: tuple[str, ...] = (), new_expected: tuple[str, ...] | None = None) -> EndStates:
     return EndStates(reached, expected, new, new if new_expected is None else new_expected)
 
 
@@ -24,11 +24,11 @@ def attempt(states: EndStates | None) -> Attempt:
     return Attempt((), (), prediction=Prediction("a", states=states))
 
 
-def measured(states: EndStates | None) -> Metrics:
+def state_values(states: EndStates | None) -> Metrics:
     return values(StateEvaluator(), attempt(states))
 
 
-def noted(states: EndStates) -> list[str]:
+def note_sentences(states: EndStates) -> list[str]:
     notes = StateEvaluator().evaluate(attempt(states)).notes
     assert {note.kind for note in notes} <= {"state_difference"}
     return [note.sentence for note in notes]
@@ -76,7 +76,7 @@ MAIL = {"title": "No mail", "priority": "Low"}
     ],
 )
 def test_state(reached: Tables, expected: Tables, new: tuple[str, ...], new_expected: tuple[str, ...], numbers: tuple[float, ...]) -> None:
-    found = measured(ended(reached, expected, new=new, new_expected=new_expected))
+    found = state_values(end_states(reached, expected, new=new, new_expected=new_expected))
     assert tuple(found.values()) == numbers
     assert tuple(found) == tuple(metric.name for metric in StateEvaluator.metrics)
 
@@ -93,20 +93,22 @@ def test_reference_to_a_new_row_must_name_its_partner() -> None:
         "tickets": {"T-1": {"id": "T-1", **MAIL}, "T-2": {"id": "T-2", **TICKET}},
         "items": {"I-1": {"for": "T-2", "do": "call"}},
     }
-    assert measured(ended(swapped, EXPECTED, new=NEW))["reached"] == 1
+    assert state_values(end_states(swapped, EXPECTED, new=NEW))["reached"] == 1
     wrong: Tables = {**swapped, "items": {"I-1": {"for": "T-1", "do": "call"}}}
-    assert measured(ended(wrong, EXPECTED, new=NEW)) == {"reached": 0, "precision": 2 / 3, "recall": 2 / 3}
-    assert noted(ended(wrong, EXPECTED, new=NEW)) == ['items I-1, for: it is "T-1", that is another new row than was expected']
+    assert state_values(end_states(wrong, EXPECTED, new=NEW)) == {"reached": 0, "precision": 2 / 3, "recall": 2 / 3}
+    assert note_sentences(end_states(wrong, EXPECTED, new=NEW)) == [
+        'items I-1, for: it is "T-1", that is another new row than was expected'
+    ]
 
 
 def test_wrong_new_row_leaves_rows_that_reference_it_correct() -> None:
     reached: Tables = {**EXPECTED, "tickets": {"T-1": {"id": "T-1", **TICKET, "priority": "Low"}, "T-2": {"id": "T-2", **MAIL}}}
-    assert measured(ended(reached, EXPECTED, new=NEW))["precision"] == 2 / 3
-    assert noted(ended(reached, EXPECTED, new=NEW)) == ['tickets T-1, priority: it is "Low", "High" was expected']
+    assert state_values(end_states(reached, EXPECTED, new=NEW))["precision"] == 2 / 3
+    assert note_sentences(end_states(reached, EXPECTED, new=NEW)) == ['tickets T-1, priority: it is "Low", "High" was expected']
 
 
 @pytest.mark.parametrize(
-    "value, expected, right",
+    "value, expected, correct",
     [
         ("T-5", "T-9", True),
         ("see T-5.", "see T-9.", True),
@@ -119,17 +121,17 @@ def test_wrong_new_row_leaves_rows_that_reference_it_correct() -> None:
         (5, 9, False),
     ],
 )
-def test_places_where_a_new_row_is_referenced(value: Any, expected: Any, right: bool) -> None:
+def test_places_where_a_new_row_is_referenced(value: Any, expected: Any, correct: bool) -> None:
     reached: Tables = {"t": {"T-5": {"a": 1}}, "log": {"last": {"about": value}}}
-    wanted: Tables = {"t": {"T-9": {"a": 1}}, "log": {"last": {"about": expected}}}
-    assert measured(ended(reached, wanted, new=("t/T-5",), new_expected=("t/T-9",)))["reached"] == right
+    expected_tables: Tables = {"t": {"T-9": {"a": 1}}, "log": {"last": {"about": expected}}}
+    assert state_values(end_states(reached, expected_tables, new=("t/T-5",), new_expected=("t/T-9",)))["reached"] == correct
 
 
-@pytest.mark.parametrize("column, right", [("ticket_id", True), ("ticketId", True), ("id", True), ("priority", False), ("paid", False)])
-def test_bare_number_references_a_row_only_in_an_id_column(column: str, right: bool) -> None:
+@pytest.mark.parametrize("column, correct", [("ticket_id", True), ("ticketId", True), ("id", True), ("priority", False), ("paid", False)])
+def test_bare_number_references_a_row_only_in_an_id_column(column: str, correct: bool) -> None:
     reached: Tables = {"tickets": {"5": {"a": 1}}, "log": {"last": {column: 5}}}
-    wanted: Tables = {"tickets": {"9": {"a": 1}}, "log": {"last": {column: 9}}}
-    assert measured(ended(reached, wanted, new=("tickets/5",), new_expected=("tickets/9",)))["reached"] == right
+    expected_tables: Tables = {"tickets": {"9": {"a": 1}}, "log": {"last": {column: 9}}}
+    assert state_values(end_states(reached, expected_tables, new=("tickets/5",), new_expected=("tickets/9",)))["reached"] == correct
 
 
 def test_same_key_in_two_tables_is_resolved_by_the_column() -> None:
@@ -142,8 +144,8 @@ def test_same_key_in_two_tables_is_resolved_by_the_column() -> None:
         "tickets": {"1": MAIL, "2": TICKET},
         "items": {"1": {"id": 1, "ticket_id": 2}, "2": {"id": 2, "ticket_id": 1, "x": 1}},
     }
-    assert measured(ended(reached, expected, new=new))["reached"] == 1
-    assert measured(ended({**reached, "items": expected["items"]}, expected, new=new))["reached"] == 0
+    assert state_values(end_states(reached, expected, new=new))["reached"] == 1
+    assert state_values(end_states({**reached, "items": expected["items"]}, expected, new=new))["reached"] == 0
 
 
 @pytest.mark.parametrize(
@@ -164,31 +166,31 @@ def test_same_key_in_two_tables_is_resolved_by_the_column() -> None:
     ],
 )
 def test_each_difference_is_a_note(reached: Tables, expected: Tables, new: tuple[str, ...], sentence: str) -> None:
-    assert noted(ended(reached, expected, new=new)) == [sentence]
+    assert note_sentences(end_states(reached, expected, new=new)) == [sentence]
 
 
 def test_note_names_the_column() -> None:
-    (note,) = StateEvaluator().evaluate(attempt(ended({"t": {"1": {"a": 1}}}, {"t": {"1": {"a": 2}}}))).notes
+    (note,) = StateEvaluator().evaluate(attempt(end_states({"t": {"1": {"a": 1}}}, {"t": {"1": {"a": 2}}}))).notes
     assert note.argument == "t.a"
 
 
 def test_without_states_nothing_is_applicable() -> None:
-    assert measured(None) == {}
+    assert state_values(None) == {}
     assert values(StateEvaluator(), Attempt((), ())) == {}
     assert StateEvaluator().evaluate(Attempt((), ())).notes == ()
-    assert measured(EndStates({"t": {"1": TICKET}}, unknown="the expected calls could not be carried out")) == {}
+    assert state_values(EndStates({"t": {"1": TICKET}}, unknown="the expected calls could not be carried out")) == {}
 
 
 def test_deeply_nested_rows_are_not_applicable() -> None:
     deep: Any = 1
     for _ in range(900):
         deep = [deep]
-    assert measured(ended({"t": {"1": {"a": deep}}}, {})) == {}
+    assert state_values(end_states({"t": {"1": {"a": deep}}}, {})) == {}
 
 
 def test_many_new_rows_are_compared_fast() -> None:
     rows: Tables = {"t": {f"T-{index}": {"n": index, "me": f"T-{index}"} for index in range(3000)}}
-    assert measured(ended(rows, rows, new=tuple(f"t/T-{index}" for index in range(3000))))["reached"] == 1
+    assert state_values(end_states(rows, rows, new=tuple(f"t/T-{index}" for index in range(3000))))["reached"] == 1
 
 
 # No text below is a key, so that what a value names is what the strategy says it names.
@@ -209,18 +211,18 @@ def turned(changes: Tables) -> Tables:
 @pytest.mark.laws
 @given(tables, new_rows)
 def test_state_against_itself_is_reached(changes: Tables, new: tuple[str, ...]) -> None:
-    states = ended(changes, changes, new=new)
-    assert set(measured(states).values()) == {1.0}
-    assert noted(states) == []
+    states = end_states(changes, changes, new=new)
+    assert set(state_values(states).values()) == {1.0}
+    assert note_sentences(states) == []
 
 
 @pytest.mark.laws
 @given(tables, tables, new_rows, new_rows)
 def test_order_of_rows_changes_nothing(reached: Tables, expected: Tables, new: tuple[str, ...], new_expected: tuple[str, ...]) -> None:
-    states = ended(reached, expected, new=new, new_expected=new_expected)
+    states = end_states(reached, expected, new=new, new_expected=new_expected)
     other = structs.replace(states, reached=turned(reached), new_reached=new[::-1])
-    assert measured(states) == measured(other)
-    assert noted(states) == noted(other)
+    assert state_values(states) == state_values(other)
+    assert note_sentences(states) == note_sentences(other)
 
 
 @pytest.mark.laws
@@ -228,10 +230,10 @@ def test_order_of_rows_changes_nothing(reached: Tables, expected: Tables, new: t
 def test_notes_exist_exactly_where_the_state_is_not_reached(
     reached: Tables, expected: Tables, new: tuple[str, ...], new_expected: tuple[str, ...]
 ) -> None:
-    states = ended(reached, expected, new=new, new_expected=new_expected)
-    found = measured(states)
+    states = end_states(reached, expected, new=new, new_expected=new_expected)
+    found = state_values(states)
     assert all(0 <= value <= 1 for value in found.values())
-    assert (found["reached"] == 1) == (found["precision"] == found["recall"] == 1) == (not noted(states))
+    assert (found["reached"] == 1) == (found["precision"] == found["recall"] == 1) == (not note_sentences(states))
     rows = compare_states(states).rows
     assert sum(row.expected_key is not None for row in rows) == sum(map(len, expected.values()))
     assert sum(row.actual_key is not None for row in rows) == sum(map(len, reached.values()))

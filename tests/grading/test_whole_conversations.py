@@ -1,4 +1,4 @@
-"""Grades of whole conversations: where a value came from is told by what stood before its call."""
+"""Grades of whole conversations: values come from messages before their call."""
 
 from callmark.grading.grader import Grader
 from callmark.grading.record import GradeRecord

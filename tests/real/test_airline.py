@@ -33,12 +33,14 @@ pytestmark = pytest.mark.skipif(not AIRLINE.exists(), reason=f"no real data in {
 @pytest.fixture
 def told(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "callmark.toml").write_text(f"[evaluators.process]\nignore = {json.dumps(READS)}\n[evaluators.policy]\nrules = 'rules.yaml'\n")
+    (tmp_path / "callmark.toml").write_text(
+        f"[evaluators.process]\nignore = {json.dumps(READS)}\n[evaluators.policy]\nrules = 'rules.yaml'\n"
+    )
     (tmp_path / "rules.yaml").write_text(POLICY)
     return json.loads(cli("grade", AIRLINE, "--name", "air", "--json").out)
 
 
-def test_twelve_scenarios_with_four_trials_by_every_suite(told: Any) -> None:
+def test_twelve_scenarios_with_four_trials_by_every_evaluator(told: Any) -> None:
     summary = told["summary"]
     assert (summary["cases"], summary["scored"], summary["errors"]) == (12, 48, 0)
     assert told["info"]["dataset"]["kind"] == "scenarios"
@@ -56,7 +58,7 @@ def test_pass_to_the_k_by_the_recorded_reward(told: Any) -> None:
     assert [one["any"] for one in passes] == [1 / 8, 2 / 8, 3 / 8, 4 / 8]
 
 
-def test_what_was_carried_out_to_the_letter_was_rewarded_but_for_what_only_one_of_them_looks_at(told: Any, tmp_path: Path) -> None:
+def test_reliability_and_recorded_reward_differ_in_three_trials(told: Any, tmp_path: Path) -> None:
     lines = (tmp_path / "runs" / "air" / "grades.jsonl").read_text().splitlines()
     grades = {(grade["case"], grade.get("trial", 0)): grade["metrics"] for grade in map(json.loads, lines)}
     both = Counter((grade["process.reliability"], grade["recorded.reward"]) for grade in grades.values())
@@ -68,7 +70,7 @@ def test_what_was_carried_out_to_the_letter_was_rewarded_but_for_what_only_one_o
     assert told["summary"]["details"]["trials"]["pass_rates"][0]["every"] == pytest.approx(5 / 48)
 
 
-def test_every_broken_rule_has_its_place(told: Any, tmp_path: Path) -> None:
+def test_every_policy_violation_has_its_place(told: Any, tmp_path: Path) -> None:
     rows = {(str(row["task_id"]), row["trial"]): row["traj"] for row in json.loads(AIRLINE.read_text(encoding="utf-8"))}
     noted = 0
     for line in (tmp_path / "runs" / "air" / "grades.jsonl").read_text().splitlines():

@@ -1,4 +1,4 @@
-"""What others recorded: twelve tasks of an airline, each tried four times (CALLMARK_REAL_DATA, or ../shared/data beside the project)."""
+"""Recorded trials of twelve airline tasks, four each (CALLMARK_REAL_DATA, or ../shared/data beside the project)."""
 
 import json
 

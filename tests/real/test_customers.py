@@ -1,4 +1,4 @@
-"""The simulated customers of the retail store beside the users of the real file."""
+"""The simulated customers of the retail store, compared with the users of the real file."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.worlds.retail.test_simulated_user import CONVERSATION_COUNT, REAL_4GR
 pytestmark = pytest.mark.skipif(not RETAIL.exists(), reason=f"no real data in {DATA}: set CALLMARK_REAL_DATA")
 
 
-def test_customers_repeat_themselves_and_each_other_less_than_the_real_users_do() -> None:
+def test_simulated_customers_repeat_less_than_real_users() -> None:
     rows = list(callmark.load(RETAIL))
     real = distinct_4grams_per_word([[message.text for message in row.messages if message.role == "user"] for row in rows])
     assert round(real, 2) == REAL_4GRAM_RATIO

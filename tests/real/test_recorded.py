@@ -1,4 +1,4 @@
-"""What others wrote: read from CALLMARK_REAL_DATA, or from ../shared/data beside the project."""
+"""Real data sets, read from CALLMARK_REAL_DATA, or from ../shared/data beside the project."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def test_the_statistics_of_the_retail_file(cli: Cli) -> None:
     assert sum(told["tools"].values()) == 223
 
 
-def test_33_of_434_values_are_invented_in_33_conversations(cli: Cli) -> None:
+def test_33_of_434_values_are_hallucinated_in_33_conversations(cli: Cli) -> None:
     values = [(row.id, origin) for row in callmark.load(RETAIL) for origin in find_origins(row.messages, row.tools)]
     hallucinated = [(row, origin) for row, origin in values if origin.source is None]
     assert (len(values), len(hallucinated), len({row for row, _ in hallucinated})) == (434, 33, 33)
@@ -35,7 +35,7 @@ def test_33_of_434_values_are_invented_in_33_conversations(cli: Cli) -> None:
     assert told["summary"] == {"hallucinated_value": 33, "unused_tool": 5}
 
 
-def test_the_filter_of_document_001_keeps_none(cli: Cli, tmp_path: Path) -> None:
+def test_the_foundry_filter_keeps_no_row(cli: Cli, tmp_path: Path) -> None:
     out = tmp_path / "good.jsonl"
     rules = ["--require", "find_* > get_user_details(user_id=$result)", "--consistent", "user_id", "--grounded"]
     told = json.loads(cli("filter", RETAIL, "-o", out, *rules, "--json").out)
@@ -55,7 +55,7 @@ def test_223_decision_points_with_distinct_ids_the_same_bytes_twice(cli: Cli, tm
     assert sum(len(record["expected_output"]["tool_calls"]) for record in records) == 223
 
 
-def test_the_side_file_of_tools_is_what_the_rows_have(tmp_path: Path) -> None:
+def test_the_tools_file_has_the_tools_of_the_rows(tmp_path: Path) -> None:
     row = next(iter(callmark.load(RETAIL)))
     bare = tmp_path / "bare.jsonl"
     bare.write_text(json.dumps({"messages": json.loads(row.original.row)["messages"]}))
@@ -64,13 +64,13 @@ def test_the_side_file_of_tools_is_what_the_rows_have(tmp_path: Path) -> None:
     assert len(row.tools) == 15
 
 
-def test_half_of_the_stock_file_rightly_calls_nothing(cli: Cli, tmp_path: Path) -> None:
+def test_half_of_the_stock_file_expects_no_call(cli: Cli, tmp_path: Path) -> None:
     out = tmp_path / "eval.jsonl"
     told = json.loads(cli("expand", STOCK, "-o", out, "--abstain", "--json").out)
     assert (told["conversations"], told["decision_points"], told["abstentions"]) == (10, 10, 5)
 
 
-def test_gold_against_itself_is_right_223_times() -> None:
+def test_ground_truth_against_itself_is_correct_223_times() -> None:
     grades = [
         callmark.grade(case.expected, case.expected, tools=case.tools, messages=case.messages)
         for case in callmark.expand(callmark.load(RETAIL))

@@ -8,7 +8,7 @@ from callmark.grading.settings import GradingSettings
 from callmark.reporting.details_view import show_details
 from callmark.reporting.terminal import make_console
 from callmark.types import Call, Case, Prediction, Source
-from tests.rows import made
+from tests.rows import tool_call
 from tests.summaries import summarize
 
 
@@ -37,12 +37,12 @@ def test_no_grades_show_nothing() -> None:
 def test_every_table_has_its_numbers() -> None:
     text = show(
         grade(
-            ([made("f", id="a")], [made("f", id="a")]),
-            ([made("f", id="a")], [made("f", id="b")]),
-            ([made("g")], [made("f")]),
-            ([made("g")], []),
-            ([], [made("h")]),
-            ([made("g")], [made("g"), made("g")]),
+            ([tool_call("f", id="a")], [tool_call("f", id="a")]),
+            ([tool_call("f", id="a")], [tool_call("f", id="b")]),
+            ([tool_call("g")], [tool_call("f")]),
+            ([tool_call("g")], []),
+            ([], [tool_call("h")]),
+            ([tool_call("g")], [tool_call("g"), tool_call("g")]),
         )
     )
     for line in (
@@ -71,20 +71,20 @@ def test_every_table_has_its_numbers() -> None:
 
 
 def test_empty_tables_are_left_out() -> None:
-    text = show(grade(([made("f")], [made("f"), made("g")]), ([made("g")], [made("g")])))
+    text = show(grade(([tool_call("f")], [tool_call("f"), tool_call("g")]), ([tool_call("g")], [tool_call("g")])))
     assert "too many calls in 1 case (1 call)" in text
     for absent in ("too few", "was due", "which tool was called instead", "arguments that were wrong"):
         assert absent not in text
 
 
 def test_trials_show_pass_rates_and_consistency() -> None:
-    text = show(grade(([made("f")], [made("f")]), ([made("f")], [made("g")]), trials=2))
+    text = show(grade(([tool_call("f")], [tool_call("f")]), ([tool_call("f")], [tool_call("g")]), trials=2))
     assert "over trials pass@k pass^k cases\nk = 1 .500 .500 2\nk = 2 .500 .500 2\n" in text
     assert "the same outcome every time in 2 of 2 cases" in text
 
 
 def test_long_tables_show_the_first_rows_and_count_the_rest() -> None:
-    text = show(grade(*(([made(f"f{index:02}", **{f"a{index}": 1})], [made(f"f{index:02}")]) for index in range(25))))
+    text = show(grade(*(([tool_call(f"f{index:02}", **{f"a{index}": 1})], [tool_call(f"f{index:02}")]) for index in range(25))))
     assert text.count("… and 5 more (--json has them all)") == 3  # by tool, functions, arguments
     assert "f19" in text
     assert "f20" not in text
@@ -92,7 +92,7 @@ def test_long_tables_show_the_first_rows_and_count_the_rest() -> None:
 
 def test_names_and_values_cannot_control_the_terminal() -> None:
     evil = "[red]\x1b[2J\n" + "x" * 99
-    text = show(grade(([made(evil, **{evil: evil})], [made(evil, **{evil: "y"})]), ([made(evil)], [made("f")])))
+    text = show(grade(([tool_call(evil, **{evil: evil})], [tool_call(evil, **{evil: "y"})]), ([tool_call(evil)], [tool_call("f")])))
     assert "\x1b" not in text
     assert "[red]\\x1b[2J xxx" in text
     assert "x" * 60 not in text

@@ -1,8 +1,4 @@
-"""A user who is not the rule-based user: other words for everything, other ways to answer, written with no eye on who has to understand them.
-
-They answer what they are asked for, two things at most, in the order in which they were asked; where they make nothing of it they tell what
-they have not told yet. What they want and what they know is the scenario's; how they put it is theirs.
-"""
+"""A user that is independent of the rule-based user: other words, other ways to answer. Goals and values are the scenario's."""
 
 import re
 from collections.abc import Sequence

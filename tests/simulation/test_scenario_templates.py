@@ -314,7 +314,7 @@ def test_oversized_templates_are_refused() -> None:
 
 
 def test_conditions_that_nothing_meets_are_not_looked_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scenario_templates, "_MOST_TRIES", 1000)
+    monkeypatch.setattr(scenario_templates, "_MAX_TRIES", 1000)
     tables: Tables = {"rows": [{"a": str(at)} for at in range(100)]}
     one = template(
         instructions="{a.a} {b.a} {c.a} {d.a} {e.a}", use=dict.fromkeys("abcde", "rows"), where={"e.a": "not {a.a}"}

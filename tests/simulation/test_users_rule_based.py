@@ -236,7 +236,7 @@ def test_found_ticket_is_not_a_finished_update() -> None:
 def test_whether_it_was_understood_at_all_is_answered_without_details() -> None:
     case = scenario(ticket(slots={**SERVER, "priority": "Low"}, changes={"priority": "Critical"}))
     conversation, _ = asyncio.run(
-        form_agents.converse(RuleBasedUser(), lambda _: "So you would like to open a ticket, is that right?", case, most=2)
+        form_agents.converse(RuleBasedUser(), lambda _: "So you would like to open a ticket, is that right?", case, max_turns=2)
     )
     assert not any(str(value) in lines(conversation)[1] for value in SERVER.values())
 
@@ -245,7 +245,7 @@ def test_offer_of_a_later_task_is_accepted() -> None:
     replies = iter(["Created TKT-0001. Would you like to add an action item as well?", "What is its title?"])
     conversation, _ = asyncio.run(
         form_agents.converse(
-            RuleBasedUser(), lambda _: next(replies), scenario(ticket(opening=" ".join(SERVER.values())), action_item()), most=2
+            RuleBasedUser(), lambda _: next(replies), scenario(ticket(opening=" ".join(SERVER.values())), action_item()), max_turns=2
         )
     )
     assert "action item" in lines(conversation)[1]

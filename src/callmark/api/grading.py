@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from os import PathLike, fspath
 from tempfile import TemporaryDirectory
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import msgspec
 from msgspec import structs
@@ -24,6 +24,7 @@ from callmark.types import Message, Prediction
 
 PredictionInput = str | PathLike[str] | Sequence[str | PathLike[str]] | Sequence[Prediction] | Sequence[Mapping[str, Any]]
 OUT = "runs"  # the folder that runs go into
+_IN_MEMORY = "predictions in memory"
 _MISSING = object()
 
 
@@ -102,6 +103,7 @@ def _grade_cases(
             out=fspath(out or OUT),
             name=name,
             options=with_bad_rows(options, cases),
+            predictions_name=None if _is_files(predictions) else _IN_MEMORY,
         )
 
 
@@ -150,9 +152,13 @@ def _prediction_files(predictions: PredictionInput, stack: ExitStack) -> list[st
     """Return the files of predictions; those in memory are written to a temporary file."""
     if isinstance(predictions, str | PathLike):
         return [fspath(predictions)]
-    if all(isinstance(item, str | PathLike) for item in predictions):
-        return [fspath(item) for item in predictions]  # type: ignore[arg-type]
+    if _is_files(predictions):
+        return [fspath(cast("str", item)) for item in predictions]
     folder = stack.enter_context(TemporaryDirectory(prefix="callmark-"))
     path = os.path.join(folder, "predictions.jsonl")
     write_lines(path, map(msgspec.json.encode, predictions))
     return [path]
+
+
+def _is_files(predictions: PredictionInput) -> bool:
+    return isinstance(predictions, str | PathLike) or all(isinstance(item, str | PathLike) for item in predictions)

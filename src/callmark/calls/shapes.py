@@ -88,7 +88,7 @@ _Members = list[tuple[str, Any]]
 
 
 def read_call(value: Any) -> Call:
-    """Return the call that a decoded JSON value stands for; malformed where it is none."""
+    """Return the call of a decoded JSON value; malformed where it is not a call."""
     try:  # fast path for OpenAI's shape and nothing else in it
         inner = value["function"]
         name, text, call_id = inner["name"], inner["arguments"], value["id"]
@@ -154,7 +154,7 @@ def named_call(name: str, arguments: Any, call_id: str | None) -> Call:
 
 
 def read_call_text(text: bytes) -> Call:
-    """Return the call that a JSON text stands for. Text that is not strict JSON is read as far as possible, and is malformed."""
+    """Return the call of a JSON text. Text that is not strict JSON is read as far as possible, and is malformed."""
     try:
         return read_call(parse(text, deepest=DEEPEST + CALL_LEVELS))
     except NotStrict as problem:
@@ -271,7 +271,7 @@ def _read_arguments(given: Any) -> dict[str, Any]:
 
 
 def _text(arguments: Any, call: Any) -> str:
-    """Return what stood in place of the arguments, as text; the whole call where nothing did."""
+    """Return what is in the place of the arguments, as text; the whole call where nothing is."""
     if isinstance(arguments, str):
         return scrub(arguments)
     return dump(call if arguments is None else arguments)

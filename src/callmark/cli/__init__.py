@@ -1,1 +1,1 @@
-"""The command line: one file a command. Arguments in, one call, a result shown."""
+"""The command line, one file per command: parse arguments, call `callmark.api`, print the result."""

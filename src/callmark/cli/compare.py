@@ -1,4 +1,4 @@
-"""`callmark compare`: runs against the first of them."""
+"""`callmark compare`: compare runs with the first of them."""
 
 import click
 

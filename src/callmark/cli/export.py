@@ -1,4 +1,4 @@
-"""`callmark export`: what others take: the grader, the file of a batch, the results of a run, its notebooks."""
+"""`callmark export`: write a standalone grader, a batch file, the results of a run, or its notebooks."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`callmark lint`: what is wrong with a dataset."""
+"""`callmark lint`: find errors in a dataset."""
 
 import os
 

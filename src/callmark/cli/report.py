@@ -1,4 +1,4 @@
-"""`callmark report`: runs as one page that opens from disk."""
+"""`callmark report`: write runs as one page that opens from disk."""
 
 import click
 

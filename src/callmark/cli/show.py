@@ -1,4 +1,4 @@
-"""`callmark show`: one conversation from beginning to end."""
+"""`callmark show`: print one conversation."""
 
 import click
 

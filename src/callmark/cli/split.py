@@ -1,4 +1,4 @@
-"""`callmark split`: one part for training, one for validation."""
+"""`callmark split`: divide a dataset for training and validation."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""`callmark stats`: what is in a dataset."""
+"""`callmark stats`: describe a dataset."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""`callmark synth`: conversations for training, held over real tools; or scenarios out of templates."""
+"""`callmark synth`: synthesize conversations over real tools, or scenarios from templates."""
 
 import shlex
 import sys

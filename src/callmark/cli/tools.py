@@ -1,4 +1,4 @@
-"""`callmark tools`: the tools of a server, of functions, of an OpenAPI file or of a dataset, as OpenAI takes them."""
+"""`callmark tools`: print the tools of a server, of functions, of an OpenAPI file or of a dataset in OpenAI's format."""
 
 import sys
 

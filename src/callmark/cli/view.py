@@ -1,4 +1,4 @@
-"""`callmark view`: the page over a folder of runs, on this machine."""
+"""`callmark view`: serve the page over a folder of runs on this machine."""
 
 import click
 

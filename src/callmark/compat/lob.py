@@ -73,7 +73,7 @@ class _ProcessEvaluator(Evaluator):
     def __init__(
         self, *, ignore: Iterable[str] = IGNORED_FUNCTIONS, averaging: Literal["micro", "macro"] = "micro", tools: Any = None
     ) -> None:
-        """`ignore` are globs of functions that do not count, `averaging` is as in `ProcessEvaluator`, `tools` are for rows without tools."""
+        """`ignore` are globs of functions that do not count; `averaging` is as in `ProcessEvaluator`; `tools` are for rows without any."""
         if averaging not in _AVERAGINGS:
             raise BadInput(f"averaging is {averaging!r}, micro or macro was expected{did_you_mean(str(averaging), _AVERAGINGS)}")
         self._evaluator = ProcessEvaluator((ignore,) if isinstance(ignore, str) else tuple(ignore), averaging)

@@ -1,11 +1,11 @@
-"""Split rows into training and validation: by conversation, near-duplicates on item side, stratified by the set of tools that are called.
+"""Split rows into training and validation: by conversation, near-duplicates on one side, stratified by the set of tools that are called.
 
-Related rows stay on item side: decision points that were cut from item conversation, rows with the same id, cases of item group, and
+Related rows stay on one side: decision points that were cut from one conversation, rows with the same id, cases of one group, and
 near-duplicates (`callmark.data.near_duplicates`), also transitively (a is near b, b near c). Decision points that expect no call relate no
 two conversations: many begin alike. Groups of related conversations are stratified by the set of tools that are called in them; each set
 gives its share of conversations to `valid`, rounded so that the total is right (largest remainder).
 
-The same rows and seed give the same split, whatever the order of the rows. A share between 0 and 1 leaves either side at least item
+The same rows and seed give the same split, whatever the order of the rows. A share between 0 and 1 leaves either side at least one
 conversation where there are two that are not related.
 """
 
@@ -23,7 +23,7 @@ from callmark.types import Case, Conversation
 
 
 class SplitSummary(Struct, frozen=True):
-    """The size of item side: conversations, rows, calls, and calls by tool."""
+    """The size of one side: conversations, rows, calls, and calls by tool."""
 
     conversations: int
     rows: int
@@ -35,8 +35,8 @@ class Split(Struct, frozen=True):
     """The rows of either side by their index among all rows, in order.
 
     `numbers` are the row numbers in the file (line or item, from 1), by index. `kept_together` are the rows of each group of several
-    conversations that had to stay on item side. `only_train` and `only_valid` are sets of tools whose conversations are all on item side,
-    limit frequent first.
+    conversations that had to stay on one side. `only_train` and `only_valid` are sets of tools whose conversations are all on one side,
+    most frequent first.
     """
 
     train: tuple[int, ...]
@@ -52,7 +52,7 @@ class Split(Struct, frozen=True):
 def split(rows: Iterable[Conversation], *, valid: float = 0.2, seed: int = 7) -> Split:
     """Split rows into `train` and `valid`; `valid` is the share of conversations, 0 to 1.
 
-    One pass, item signature per row in memory. No rows give two empty sides, a single row goes to the side that is nearer to the share.
+    One pass, one signature per row in memory. No rows give two empty sides, a single row goes to the side that is nearer to the share.
     """
     if not 0 <= valid <= 1:
         raise BadInput(f"the share of valid is a number from 0 to 1, not {valid}")
@@ -91,7 +91,7 @@ class _RowCollector:
         self._of_group: dict[str, int] = {}
 
     def add(self, row: Conversation) -> None:
-        """Add item row."""
+        """Add one row."""
         name, row_sketch = _conversation_key(row), sketch(row)
         number = self._numbers.setdefault(name, len(self._names))
         if number == len(self._names):
@@ -128,8 +128,8 @@ class _RowCollector:
             groups.append(_Group(len(numbers), rows[root], tools, rank))
         return sorted(groups, key=lambda group: group.rank)
 
-    def _join(self, item: int, other: int) -> None:
-        self._parents[self._root(item)] = self._root(other)
+    def _join(self, number: int, other: int) -> None:
+        self._parents[self._root(number)] = self._root(other)
 
     def _root(self, number: int) -> int:
         while self._parents[number] != number:
@@ -164,7 +164,7 @@ def _choose(groups: Sequence[_Group], valid: float, seed: int) -> set[int]:
     rest = [place for place in range(len(groups)) if place not in chosen]
     missing -= _take(groups, rest, missing, chosen)
     rest = [place for place in rest if place not in chosen]
-    if missing and (len(rest) > 1 or len(groups) == 1):  # every group that is left is larger than what is missing; item stays in train
+    if missing and (len(rest) > 1 or len(groups) == 1):  # every group that is left is larger than what is missing; one stays in train
         least = min(rest, key=lambda place: groups[place].conversations)
         if groups[least].conversations < 2 * missing or (not chosen and len(groups) > 1):
             chosen.add(least)

@@ -33,7 +33,7 @@ def result_row(
     """Return one row, without a line break: input, expected calls, prediction, and every metric by the name that the LOB chatbot evaluation
     has for it, or its own.
 
-    The scores of a row without a prediction, or whose prediction is an error, are null: those scores in `metrics`, or the five of that
+    The scores of a row without a prediction, or whose prediction is an error, are null: those named in `metrics`, or the five of that
     evaluation. A malformed call has its text as arguments. `chat_history` holds messages, ours or objects in OpenAI's form; the
     prediction's transcript if it is not given.
     """

@@ -84,12 +84,21 @@ class Predictions:
     """The predictions of a file, each with its place, read on demand. Iterating reads the file again; a pipe can be read once.
 
     A row that cannot be read raises `BrokenRow` with file, line and reason; with `on_bad` it is passed to that callback and counted. A file
-    without a row that can be read raises `BadInput`.
+    without a row that can be read raises `BadInput`. `name` is the name of the file in messages, where that is not its path.
     """
 
-    def __init__(self, path: str, *, parse: str | None = None, whole: bool = False, on_bad: Callable[[BadRow], None] | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        parse: str | None = None,
+        whole: bool = False,
+        on_bad: Callable[[BadRow], None] | None = None,
+        name: str | None = None,
+    ) -> None:
         self.path = path
-        self.name = "standard input" if path == "-" else scrub(path)
+        self.name = name or ("standard input" if path == "-" else scrub(path))
+        self._given_name = name
         self.good_rows = 0  # of the last iteration, as is the next
         self.bad_rows = 0
         self.rows: Rows | None = None  # for a progress bar; None before reading begins
@@ -100,7 +109,7 @@ class Predictions:
     def __iter__(self) -> Iterator[tuple[Place, PredictionRow]]:
         if self.rows is not None and not self.rows.rereadable:
             raise BadInput(f"{self.name} has been read already, it can be read once")
-        rows = self.rows = Rows(self.path)
+        rows = self.rows = Rows(self.path, self._given_name)
         self.good_rows = self.bad_rows = 0
         first_reason = ""
         try:

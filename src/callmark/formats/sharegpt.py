@@ -7,7 +7,7 @@
 What is in <tool_call> and is not a call is a malformed call, an unclosed tag likewise. Other keys of a turn become keys of the message.
 Written so that nothing is lost: ids are written beside name and arguments, `<` inside the JSON is escaped, and a tag in the assistant's
 prose gets a backslash. Extra fields of a message (`is_error` of a result, the name of a user) are written beside `from` and `value`, as is
-`content`, a list of parts, where it is extra_of_turn than text.
+`content`, a list of parts, where it is more than text.
 """
 
 import re

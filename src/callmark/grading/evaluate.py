@@ -42,10 +42,9 @@ class CheckedEvaluator:
     An evaluator without metrics (a plain function) may return any names. `pure` says that it declares what its results depend on.
     """
 
-    __slots__ = ("_evaluate", "_metrics", "_names", "evaluator", "name", "pure")
+    __slots__ = ("_evaluate", "_metrics", "_names", "name", "pure")
 
     def __init__(self, evaluator: Evaluator) -> None:
-        self.evaluator = evaluator
         self.name = evaluator.name
         self.pure = dependencies(evaluator) is not None
         self._evaluate = evaluator.evaluate
@@ -121,11 +120,6 @@ def error_text(error: BaseException) -> str:
     except Exception:  # a message that cannot be built
         message = ""
     return scrub(f"{type(error).__name__}: {message}"[:_LONGEST_ERROR])
-
-
-def definitions(evaluators: Sequence[CheckedEvaluator]) -> dict[str, Metric]:
-    """Return the declared metrics of all evaluators by full name, in order."""
-    return {f"{checked.name}.{metric.name}": metric for checked in evaluators for metric in checked.evaluator.metrics}
 
 
 def undeclared_metric(full_name: str) -> Metric:

@@ -1,7 +1,7 @@
 """Faults: why an attempt is wrong (docs/metrics.md, section 9).
 
 They go by `exact` and the matchers: there is one exactly when `call.score` is below 1. One for a call that is wrong as a whole, else one
-for each argument. A malformed call uses up one unpaired expected call, of the same name if there is one, else the first. After that, what is
+for each argument. A malformed call uses up one unpaired expected call, of the same name if there is one, else the first. What is then
 unpaired on both sides is an unknown or a wrong tool, one against one in order; the rest is missing or extra. Notes change no score.
 """
 

@@ -16,7 +16,8 @@ from callmark.calls.toolsets import read_tools
 from callmark.errors import EvaluatorError
 from callmark.grading.actual_calls import read_actual
 from callmark.grading.attempt import Attempt
-from callmark.grading.evaluate import CheckedEvaluator, CombinedResult, evaluate_all
+from callmark.grading.evaluate import CombinedResult
+from callmark.grading.evaluator import Evaluator
 from callmark.grading.evaluators.call import CallEvaluator
 from callmark.grading.faults import find_faults, find_notes
 from callmark.grading.settings import DEFAULT_EVALUATORS, resolve_evaluators
@@ -31,7 +32,7 @@ class Grade:
 
     __slots__ = ("_attempt", "_evaluators", "alternative", "result")
 
-    def __init__(self, attempt: Attempt, evaluators: Sequence[CheckedEvaluator], result: CombinedResult, alternative: int = 0) -> None:
+    def __init__(self, attempt: Attempt, evaluators: Sequence[Evaluator], result: CombinedResult, alternative: int = 0) -> None:
         self._attempt = attempt
         self._evaluators = evaluators
         self.result = result
@@ -40,7 +41,7 @@ class Grade:
     @property
     def metrics(self) -> Metrics:
         """The value of each metric that is applicable, by full name."""
-        return self.result.metrics
+        return dict(self.result.metrics)  # the result may be shared
 
     @property
     def reasons(self) -> dict[str, str]:
@@ -65,7 +66,7 @@ class Grade:
     @property
     def faults(self) -> list[Fault]:
         """Why the attempt is wrong; empty for one that is correct."""
-        return find_faults(self._attempt, [checked.evaluator for checked in self._evaluators])
+        return find_faults(self._attempt, self._evaluators)
 
     @property
     def notes(self) -> list[Note]:
@@ -104,10 +105,10 @@ def grade(
         messages=_read_messages(messages),
     )
     resolved = resolve_evaluators(evaluators)
-    result = evaluate_all(attempt, resolved)
+    result = resolved.evaluate(attempt)
     for evaluator, error in result.errors.items():
         raise EvaluatorError(f"the evaluator {evaluator!r} failed: {error}")
-    return Grade(attempt, resolved, result, alternative)
+    return Grade(attempt, resolved.evaluators, result, alternative)
 
 
 def best_attempt(

@@ -8,17 +8,15 @@ from callmark.calls.match_rules import apply_match_rules, read_match_rules
 from callmark.calls.pairing import fast_equal
 from callmark.calls.provenance import DERIVED_TOOLS, SourceIndex, fast_grounded
 from callmark.calls.schema import Schemas, fast_fits
-from callmark.grading.attempt import Attempt, Execution
-from callmark.grading.evaluate import CombinedResult, definitions, evaluate_all
-from callmark.grading.evaluator import Dependency, Metric, dependencies, fault_evaluators
+from callmark.grading.attempt import Attempt
+from callmark.grading.evaluate import CombinedResult
+from callmark.grading.evaluator import Metric
 from callmark.grading.faults import find_notes, hallucinated_values
 from callmark.grading.grade import Grade, best_attempt
 from callmark.grading.record import GradeRecord
 from callmark.grading.settings import GradingSettings, build_evaluators
 from callmark.types import Call, Case, Fault, Note, Prediction, Tool
 
-_EXECUTES = Execution(True, True, True)
-_MOST_RESULTS = 10_000  # names are endless where models make them up
 _ONE_AGREEING_PAIR = ((0, 0, True),)
 
 
@@ -34,18 +32,16 @@ class Grader:
         self._tools: tuple[Tool, ...] = ()
         self._schemas = Schemas(())
         self._sources = SourceIndex()
-        self._dependencies = self._shared_dependencies()
-        self._results: dict[object, CombinedResult] = {}  # of attempts that all evaluators must return the same for
         self.matched: Counter[str] = Counter({rule.pattern: 0 for rule in self._rules})
 
     @property
     def metrics(self) -> dict[str, Metric]:
         """The declared metrics by full name, in order; a grade lacks those that are not applicable."""
-        return definitions(self.evaluators)
+        return self.evaluators.metrics
 
     def fault_evaluators(self, *, scenarios: bool) -> tuple[str, ...]:
         """Return the names of the evaluators whose faults are reported."""
-        return fault_evaluators([checked.evaluator for checked in self.evaluators], scenarios=scenarios)
+        return self.evaluators.fault_evaluators(scenarios=scenarios)
 
     def grade(self, case: Case, calls: tuple[Call, ...]) -> Grade:
         """Return the grade of these calls at that case."""
@@ -80,16 +76,6 @@ class Grader:
                 self._sources = grade.built_sources or self._sources
         return records
 
-    def _shared_dependencies(self) -> frozenset[Dependency] | None:
-        """Return what all results depend on; None where an evaluator does not say."""
-        found: set[Dependency] = set()
-        for checked in self.evaluators:
-            depends_on = dependencies(checked.evaluator)
-            if depends_on is None:
-                return None
-            found |= depends_on
-        return frozenset(found)
-
     def _expected(self, case: Case) -> list[tuple[Call, ...]]:
         """Return the lists of correct calls, with the match rules applied."""
         expected = [case.expected, *case.alternatives]
@@ -113,14 +99,14 @@ class Grader:
             case=case,
             prediction=prediction,
         )
-        return Grade(attempt, self.evaluators, self._evaluate(attempt), alternative)
+        return Grade(attempt, self.evaluators.evaluators, self.evaluators.evaluate(attempt), alternative)
 
     def _is_plainly_correct(self, expected: list[tuple[Call, ...]], case: Case, calls: tuple[Call, ...]) -> bool:
         """Return whether a glance shows that one call was expected and made and could run: most of what a good model does.
 
         False says nothing.
         """
-        if len(expected) != 1 or len(expected[0]) != 1 or len(calls) != 1 or _EXECUTES not in self._results:
+        if len(expected) != 1 or len(expected[0]) != 1 or len(calls) != 1 or self.evaluators.correct_result is None:
             return False
         expected_call, actual_call = expected[0][0], calls[0]
         if expected_call.name != actual_call.name or actual_call.malformed or expected_call.malformed or case.tools is not self._tools:
@@ -150,39 +136,8 @@ class Grader:
             notes = tuple(find_notes(attempt) if violates else hallucinated_values(attempt, 0))
             self._sources = attempt.built_sources or self._sources
         names = (call.name,)
-        result = self._results[_EXECUTES]
+        result = self.evaluators.correct_result or CombinedResult({})
         return _record(case, prediction, names, names, result, _ONE_AGREEING_PAIR, notes=notes + result.notes)
-
-    def _evaluate(self, attempt: Attempt) -> CombinedResult:
-        """Return what the evaluators return; computed once for all attempts that they must return the same for."""
-        if self._dependencies is None:
-            return evaluate_all(attempt, self.evaluators)
-        execution = attempt.execution if "execution" in self._dependencies else _EXECUTES
-        key: object = execution if attempt.pair().perfect else _single_call_key(attempt, execution)
-        if key is None:
-            return evaluate_all(attempt, self.evaluators)
-        found = self._results.get(key)
-        if found is None:
-            found = evaluate_all(attempt, self.evaluators)
-            if len(self._results) > _MOST_RESULTS:
-                self._results.clear()
-            if not found.errors:
-                self._results[key] = found
-        return found
-
-
-def _single_call_key(attempt: Attempt, execution: Execution) -> object:
-    """Return what the results for one expected call and at most one actual call depend on; None for more calls."""
-    if len(attempt.expected) != 1 or len(attempt.actual) > 1:
-        return None
-    expected_name, actual_name = attempt.expected[0].name, attempt.actual[0].name if attempt.actual else None
-    pairs = attempt.pair().pairs
-    if pairs:
-        exact, similar = pairs[0].arguments, attempt.pair("similar").pairs[0].arguments
-        return execution, expected_name, exact.agree, similar.agree, exact.expected, exact.actual, exact.named
-    if actual_name is not None and expected_name != actual_name and expected_name.casefold() == actual_name.casefold():
-        return None  # by `similar` they are a pair
-    return execution, expected_name, actual_name
 
 
 def _record(

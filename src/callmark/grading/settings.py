@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from callmark import registry
 from callmark.errors import BadInput
 from callmark.grading.adapters import as_evaluator
-from callmark.grading.evaluate import CheckedEvaluator, error_text
+from callmark.grading.evaluate import error_text
 from callmark.grading.evaluator import Evaluator
+from callmark.grading.evaluator_set import EvaluatorSet
 from callmark.grading.ignored_functions import IGNORED_FUNCTIONS
 from callmark.wording import did_you_mean
 
@@ -48,27 +49,27 @@ class GradingSettings(Struct, frozen=True, omit_defaults=True):
         return found + (["match"] if self.match != other.match else [])
 
 
-def build_evaluators(settings: GradingSettings) -> list[CheckedEvaluator]:
+def build_evaluators(settings: GradingSettings) -> EvaluatorSet:
     """Return the evaluators that settings select, with their options, and those that join because their required options are given.
 
     No evaluator at all, two of one name and anything that `find_evaluator` refuses raise `BadInput`.
     """
-    found: list[CheckedEvaluator] = []
+    found: list[Evaluator] = []
     for name in (*settings.evaluators, *_joining(settings)):
-        evaluator = CheckedEvaluator(find_evaluator(name, settings.options.get(name)))
+        evaluator = find_evaluator(name, settings.options.get(name))
         if any(evaluator.name == other.name for other in found):
             raise BadInput(f"two evaluators are called {evaluator.name!r}, each needs a name of its own")
         found.append(evaluator)
     if not found:
         raise BadInput("there is no evaluator to grade by", f"Ours are {', '.join(registry.BUILT_IN['evaluators'])}.")
-    return found
+    return EvaluatorSet(found)
 
 
-def resolve_evaluators(evaluators: Iterable[Any]) -> list[CheckedEvaluator]:
+def resolve_evaluators(evaluators: Iterable[Any]) -> EvaluatorSet:
     """Return evaluators that are given by name, or as anything that can be one, without options."""
     if evaluators is DEFAULT_EVALUATORS:
         return _default_evaluators()
-    return [_resolve(evaluator) for evaluator in evaluators]
+    return EvaluatorSet([_resolve(evaluator) for evaluator in evaluators])
 
 
 def find_evaluator(name: str, options: Mapping[str, Any] | None = None) -> Evaluator:
@@ -84,20 +85,20 @@ def find_source(name: str) -> Any:
     return _import(name) if ":" in name else registry.find("evaluators", name)
 
 
-def _resolve(evaluator: Any) -> CheckedEvaluator:
+def _resolve(evaluator: Any) -> Evaluator:
     if not isinstance(evaluator, str):
-        return CheckedEvaluator(as_evaluator(evaluator, getattr(evaluator, "__name__", type(evaluator).__name__)))
-    return _built_in(evaluator) if evaluator in registry.BUILT_IN["evaluators"] else CheckedEvaluator(find_evaluator(evaluator))
+        return as_evaluator(evaluator, getattr(evaluator, "__name__", type(evaluator).__name__))
+    return _built_in(evaluator) if evaluator in registry.BUILT_IN["evaluators"] else find_evaluator(evaluator)
 
 
 @cache
-def _default_evaluators() -> list[CheckedEvaluator]:
-    return [_built_in(name) for name in DEFAULT_EVALUATORS]
+def _default_evaluators() -> EvaluatorSet:
+    return EvaluatorSet([_built_in(name) for name in DEFAULT_EVALUATORS])
 
 
 @cache
-def _built_in(name: str) -> CheckedEvaluator:
-    return CheckedEvaluator(find_evaluator(name))
+def _built_in(name: str) -> Evaluator:
+    return find_evaluator(name)
 
 
 def _joining(settings: GradingSettings) -> Iterator[str]:

@@ -60,9 +60,11 @@ def grade_predictions(
     out: str = "runs",
     name: str | None = None,
     options: GradeOptions | None = None,
+    predictions_name: str | None = None,
 ) -> Run:
     """Grade files of predictions against cases, into a folder of its own: `name`, or the first file's name and the time. A file of recorded
     simulations carries its predictions; for any other, no predictions raise `BadInput`. `parse` is the text format of calls in raw text.
+    `predictions_name` is the name of the predictions in `run.json` and in messages, where that is not their path.
     """
     options = options or GradeOptions()
     selection = CaseSelection(cases) if isinstance(cases, str) else cases
@@ -83,7 +85,10 @@ def grade_predictions(
             on_bad = options.on_bad if predictions else _ignore if options.on_bad else None  # a row that is both is reported once
             whole = source.row_kind == "scenarios"
             matched = match_predictions(
-                *(Predictions(file, parse=parse, whole=whole, on_bad=on_bad) for file in predictions or (source.path,))
+                *(
+                    Predictions(file, parse=parse, whole=whole, on_bad=on_bad, name=predictions_name)
+                    for file in predictions or (source.path,)
+                )
             )
             if not predictions:
                 matched.info.name = opened.dataset.name

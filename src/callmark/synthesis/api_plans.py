@@ -54,8 +54,8 @@ class PlanGenerator:
         meanings = list(api.meanings.values())
         self._transfer = next((meaning for meaning in meanings if _is_transfer(meaning)), None)
         self._identification = [meaning for meaning in meanings if _only_identifies(meaning, api)]
-        wanted = [meaning for meaning in meanings if meaning is not self._transfer and meaning not in self._identification] or meanings
-        self._operations = [meaning for meaning in wanted if meaning.operation.tool.name not in DERIVED_TOOLS]
+        requestable = [meaning for meaning in meanings if meaning is not self._transfer and meaning not in self._identification] or meanings
+        self._operations = [meaning for meaning in requestable if meaning.operation.tool.name not in DERIVED_TOOLS]
         self._writes = [meaning for meaning in self._operations if meaning.operation.writes]
         self._conditional_writes = [
             meaning for meaning in self._writes if meaning.effect.allowed_values and not new_key_parameter(api, meaning)

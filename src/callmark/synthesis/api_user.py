@@ -82,13 +82,13 @@ class ApiUserSession:
     def _answer(self, last: str) -> tuple[str, bool]:
         question = _question(last).lower()
         unsaid = [inform for inform in self._goal.informs if not is_informed(inform, self._turns)]
-        asked = [inform for inform in unsaid if inform.label.lower() in question]
-        if ASKS_CONFIRMATION.search(question) and not (asked and "yes" not in question):
+        requested = [inform for inform in unsaid if inform.label.lower() in question]
+        if ASKS_CONFIRMATION.search(question) and not (requested and "yes" not in question):
             return (self._templates.say("no") if self._goal.outcome == "declined" else self._templates.say("yes")), False
-        asked = asked[:1] if asked and asked[0].choice else [inform for inform in asked if not inform.choice]
-        if asked:
+        requested = requested[:1] if requested and requested[0].choice else [inform for inform in requested if not inform.choice]
+        if requested:
             self._confused_turns = 0
-            return self._inform(asked), False
+            return self._inform(requested), False
         self._confused_turns += 1
         if self._confused_turns > _MAX_CONFUSED:
             self._gave_up = True

@@ -123,7 +123,7 @@ def read_json_calls(text: str, spans: list[tuple[int, int]]) -> list[Call]:
 
 
 def read_json_call(text: str) -> Call:
-    """Return the call that a JSON text stands for; malformed where it is none, with the name that a laxer reader finds."""
+    """Return the call of a JSON text; malformed where it is not a call, with the name that a laxer reader finds."""
     text = text.strip()
     if not text:
         return Call("", malformed="nothing where a call was opened")

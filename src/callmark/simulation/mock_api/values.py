@@ -187,8 +187,8 @@ class ValueGenerator:
         if _NAMES & {*words[-1:]} and (context.is_person or {*words[:-1]} & (PEOPLE | PROFESSIONS)):
             return " ".join(self.person(context))
         kind = (words[-2] if len(words) > 1 else context.kind.rpartition("_")[2]) if _NAMES & {*words[-1:]} else ""
-        if things := sample_data.THINGS.get(sample_data.LIKE.get(kind, kind)):
-            return random.choice(things)
+        if samples := sample_data.THINGS.get(sample_data.LIKE.get(kind, kind)):
+            return random.choice(samples)
         if examples:
             return _vary_example(examples[0], random, self.person(context)) if _CODE.fullmatch(examples[0]) else examples[0]
         if words[-1:] in (("url",), ("urls",), ("uri",), ("link",), ("website",)):

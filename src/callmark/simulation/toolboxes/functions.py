@@ -179,10 +179,10 @@ def _factory(module: ModuleType, module_name: str, name: str) -> Callable[[], An
 def _error_text(error: BaseException) -> str:
     """Return an exception as the agent reads it, without a traceback."""
     try:
-        said = str(error)
+        text = str(error)
     except Exception:  # its `__str__` fails
-        said = ""
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _open(text: str, settings: ToolboxSettings) -> FunctionToolSource:

@@ -67,12 +67,12 @@ def test_no_call_id_or_result_is_lost(format_name: str, conversation: Conversati
 
 @pytest.mark.laws
 @given(conversations)
-def test_nor_from_one_format_to_the_other_and_back(conversation: Conversation) -> None:
+def test_nothing_is_lost_from_one_format_to_another_and_back(conversation: Conversation) -> None:
     there = through(through(conversation, "openai"), "sharegpt")
     assert essence(through(there, "openai")) == essence(conversation)
 
 
-def test_a_star_that_is_no_glob_stays_none_in_a_scenario(tmp_path: Path) -> None:
+def test_a_literal_star_stays_literal_in_a_scenario(tmp_path: Path) -> None:
     case = Case("s", instructions="list them", expected=(Call("ls", {"pattern": "*.py"}),))
     callmark.write([case], tmp_path / "s.jsonl", to="scenarios")
     (read,) = callmark.load(tmp_path / "s.jsonl")

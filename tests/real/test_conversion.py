@@ -1,4 +1,4 @@
-"""What others wrote, in every format and back."""
+"""The retail file in every format and back."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(not RETAIL.exists(), reason=f"no real data in {D
 
 
 @pytest.mark.parametrize("format_name", ["openai", "sharegpt", "anthropic", "deepfabric"])
-def test_the_retail_file_comes_back_whole(cli: Cli, tmp_path: Path, format_name: str) -> None:
+def test_the_retail_file_survives_conversion(cli: Cli, tmp_path: Path, format_name: str) -> None:
     there, back = tmp_path / "there.jsonl.zst", tmp_path / "back.jsonl"
     told = json.loads(cli("convert", RETAIL, "-o", there, "--to", format_name, "--json").out)
     assert (told["written"], told["calls"], told["results"], told["generated_ids"], told["left_out"]) == (55, 223, 168, 0, {})

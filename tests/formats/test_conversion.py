@@ -1,4 +1,4 @@
-"""From any format to any other and back: no call, id or result is lost, nor what was said, nor which result answers which call."""
+"""Conversion from any format to any other and back loses no call, id, result or text, nor which result belongs to which call."""
 
 import json
 from itertools import permutations
@@ -152,7 +152,7 @@ def test_there_and_back_loses_nothing(there: str, back: str, fields: list[dict[s
 
 @pytest.mark.laws
 @given(fields=rows, path=st.lists(st.sampled_from(FORMATS), min_size=3, max_size=8))
-def test_nor_does_any_path_through_them(fields: list[dict[str, Any]], path: list[str]) -> None:
+def test_any_path_through_the_formats_loses_nothing(fields: list[dict[str, Any]], path: list[str]) -> None:
     stood = conversation_of(fields)
     found = through(stood, *path, "openai")
     assert essence(found, stood) == essence(stood)
@@ -162,7 +162,7 @@ def test_nor_does_any_path_through_them(fields: list[dict[str, Any]], path: list
 @pytest.mark.laws
 @pytest.mark.parametrize("format_name", FORMATS)
 @given(fields=rows)
-def test_messages_made_in_python_are_written_whole(format_name: str, fields: list[dict[str, Any]]) -> None:
+def test_messages_made_in_python_are_written_completely(format_name: str, fields: list[dict[str, Any]]) -> None:
     made = msgspec.structs.replace(conversation_of(fields), original=SourceRow())
     assert essence(through(made, format_name), made) == essence(made)
 
@@ -179,7 +179,7 @@ def test_the_same_conversation_is_written_to_the_same_bytes(format_name: str, fi
 @pytest.mark.laws
 @pytest.mark.parametrize("format_name", FORMATS)
 @given(fields=st.lists(assistants.filter(lambda message: bool(message["calls"])) | results, min_size=1, max_size=4))
-def test_a_row_that_was_written_is_recognised(format_name: str, fields: list[dict[str, Any]]) -> None:
+def test_a_written_row_is_detected(format_name: str, fields: list[dict[str, Any]]) -> None:
     assert detect_format(write(format_name, conversation_of(fields))).name == format_name
 
 
@@ -202,7 +202,7 @@ def test_tools_come_back_with_all_their_keys(there: str, back: str) -> None:
 
 
 @pytest.mark.parametrize("there", FORMATS)
-def test_arguments_may_nest_as_deep_as_they_may(there: str) -> None:
+def test_arguments_may_nest_up_to_the_limit(there: str) -> None:
     arguments: dict[str, Any] = {}
     for _ in range(199):
         arguments = {"a": arguments}
@@ -210,7 +210,7 @@ def test_arguments_may_nest_as_deep_as_they_may(there: str) -> None:
     assert through(Conversation("c", (Message("assistant", "", (call,)),)), there).calls == (call,)
 
 
-def test_a_result_without_an_id_stays_with_its_call_where_ids_stand_twice() -> None:
+def test_a_result_without_an_id_stays_with_its_call_despite_repeated_ids() -> None:
     calls = (Call("f", {}, "1"), Call("g", {}, "1"), Call("h"))
     stood = Conversation("c", (Message("assistant", "", calls), Message("tool", "of g", name="g"), Message("tool", "of f", name="f")))
     assert match_results(stood.messages).by_call == {(0, 1): 1, (0, 0): 2}

@@ -1,0 +1,76 @@
+"""Several evaluators that are run together, with results that are reused where they must be the same."""
+
+from collections.abc import Sequence
+
+from callmark.grading.attempt import Attempt, Execution
+from callmark.grading.evaluate import CheckedEvaluator, CombinedResult, evaluate_all
+from callmark.grading.evaluator import Dependency, Evaluator, Metric, dependencies, fault_evaluators
+
+CORRECT = Execution(True, True, True)
+_MOST_RESULTS = 10_000  # names are endless where models make them up
+
+
+class EvaluatorSet:
+    """Evaluators in order. Where all of them declare what their results depend on, a result is computed once and reused."""
+
+    def __init__(self, evaluators: Sequence[Evaluator]) -> None:
+        self.evaluators = evaluators
+        self._checked = [CheckedEvaluator(evaluator) for evaluator in evaluators]
+        self._dependencies = _shared_dependencies(evaluators)
+        self._results: dict[object, CombinedResult] = {}
+
+    @property
+    def metrics(self) -> dict[str, Metric]:
+        """The declared metrics by full name, in order."""
+        return {f"{evaluator.name}.{metric.name}": metric for evaluator in self.evaluators for metric in evaluator.metrics}
+
+    @property
+    def correct_result(self) -> CombinedResult | None:
+        """The result of a correct attempt that could run; None where it is not the same for all of them, or not known yet."""
+        return self._results.get(CORRECT)
+
+    def fault_evaluators(self, *, scenarios: bool) -> tuple[str, ...]:
+        """Return the names of the evaluators whose faults are reported."""
+        return fault_evaluators(self.evaluators, scenarios=scenarios)
+
+    def evaluate(self, attempt: Attempt) -> CombinedResult:
+        """Return what the evaluators return for an attempt; the result may be shared with other attempts."""
+        if self._dependencies is None:
+            return evaluate_all(attempt, self._checked)
+        execution = attempt.execution if "execution" in self._dependencies else CORRECT
+        key: object = execution if attempt.pair().perfect else _single_call_key(attempt, execution)
+        if key is None:
+            return evaluate_all(attempt, self._checked)
+        result = self._results.get(key)
+        if result is None:
+            result = evaluate_all(attempt, self._checked)
+            if len(self._results) > _MOST_RESULTS:
+                self._results.clear()
+            if not result.errors:
+                self._results[key] = result
+        return result
+
+
+def _shared_dependencies(evaluators: Sequence[Evaluator]) -> frozenset[Dependency] | None:
+    """Return what the results of all evaluators depend on; None where one does not declare it."""
+    found: set[Dependency] = set()
+    for evaluator in evaluators:
+        depends_on = dependencies(evaluator)
+        if depends_on is None:
+            return None
+        found |= depends_on
+    return frozenset(found)
+
+
+def _single_call_key(attempt: Attempt, execution: Execution) -> object:
+    """Return what the results for one expected call and at most one actual call depend on; None for more calls."""
+    if len(attempt.expected) != 1 or len(attempt.actual) > 1:
+        return None
+    expected_name, actual_name = attempt.expected[0].name, attempt.actual[0].name if attempt.actual else None
+    pairs = attempt.pair().pairs
+    if pairs:
+        exact, similar = pairs[0].arguments, attempt.pair("similar").pairs[0].arguments
+        return execution, expected_name, exact.agree, similar.agree, exact.expected, exact.actual, exact.named
+    if actual_name is not None and expected_name != actual_name and expected_name.casefold() == actual_name.casefold():
+        return None  # by `similar` they are a pair
+    return execution, expected_name, actual_name
