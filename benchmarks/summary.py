@@ -109,7 +109,7 @@ def grades(count: int) -> Iterator[GradeRecord]:
             conversation=f"talk{conversation}",
             message=2 * place + 2,
             usage=Usage(random.expovariate(1), random.randrange(500, 4_000), random.randrange(10, 90)),
-            prompt=random.randrange(1_000, 20_000),
+            prompt_characters=random.randrange(1_000, 20_000),
         )
 
 

@@ -179,10 +179,10 @@ class EndStates(Struct, frozen=True, gc=False, omit_defaults=True):
 class Prediction(Struct, frozen=True, gc=False, omit_defaults=True):
     """What came back for a case in one trial: calls and text, or, where `error` is not empty, why nothing did.
 
-    `thinking` is what a model said to itself, set aside; `finish_reason` is why it stopped, in its own word. A time-out is an error; bad JSON, no
-    call and an unknown tool are answers. `usage` is None where nobody measured it. Of a conversation that was simulated or recorded,
-    `transcript` is how it went, `ending` why it ended, `states` what it led to, `reward` what
-    somebody else's judge gave it, `misses` how many calls no result was recorded for.
+    `thinking` is the model's reasoning, kept apart from its text; `finish_reason` is why it stopped, in the server's word. A time-out is an
+    error; invalid JSON, no call and an unknown tool are predictions. `usage` is None where it was not measured. For a conversation that was
+    simulated or recorded, `transcript` has its messages, `ending` the reason it ended, `states` the states it led to, `reward` the score of
+    an external judge, `misses` the number of calls without a recorded result.
     """
 
     case: str
@@ -235,9 +235,6 @@ FaultKind = Literal[
     "wrong_type",
     "wrong_value",
 ]
-NoteKind = Literal[
-    "wrong_order", "hallucinated_value", "schema_violation", "no_schema", "policy_violation", "state_difference", "state_unknown"
-]
 
 
 class Fault(Struct, frozen=True):
@@ -261,7 +258,7 @@ class Fault(Struct, frozen=True):
 class Note(Struct, frozen=True, omit_defaults=True):
     """Something worth knowing that is no fault. `message` is where it was, in the transcript."""
 
-    kind: NoteKind
+    kind: str
     sentence: str
     actual_index: int | None = None
     argument: str | None = None

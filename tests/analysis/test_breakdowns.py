@@ -109,12 +109,12 @@ def test_bands_of_positions(message: int | None, name: str) -> None:
     ],
 )
 def test_bands_of_prompt_lengths(prompt: int | None, name: str) -> None:
-    assert short(breakdowns_of([scored(prompt=prompt)]).by_prompt_length) == [(name, 1, 1)]
+    assert short(breakdowns_of([scored(prompt_characters=prompt)]).by_prompt_length) == [(name, 1, 1)]
 
 
 def test_bands_are_in_order_and_the_unknown_last() -> None:
     found = breakdowns_of(
-        [scored(message=index, prompt=length) for index, length in [(None, None), (20, 9000), (3, 10), (20, 10), (7, 1500)]]
+        [scored(message=index, prompt_characters=length) for index, length in [(None, None), (20, 9000), (3, 10), (20, 10), (7, 1500)]]
     )
     assert [part.name for part in found.by_position] == ["0-4", "5-8", "17-32", NO_POSITION]
     assert [part.name for part in found.by_prompt_length] == ["under 1,000", "1,000-1,999", "8,000-15,999", NO_PROMPT]

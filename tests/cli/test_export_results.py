@@ -47,7 +47,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         scenario_type="refund",
         group="g1",
         usage=Usage(1.5, 100, 20, 0.004),
-        prompt=1234,
+        prompt_characters=1234,
     )
     return make_run(tmp_path / "base", [right("c0"), full, failed("c2")])
 

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from callmark.runs.run import Run
 from tests.conftest import Cli
 
 EVALUATORS = """
 from callmark.grading.evaluator import Metric, Result
+from callmark.types import Note
 
 
 class Picky:
@@ -29,6 +31,7 @@ class Picky:
         return Result(
             {"share": 0.5, "points": float(number), "rare": None if number % 2 else 1.0},
             reasons={"share": f"half of case {number}"},
+            notes=(Note("picky_remark", "Hm."),) if number == 5 else (),
             pooled={"share": (number, 10)},
             category=("call" if attempt.expected else "no_call", "call" if attempt.actual else "no_call"),
         )
@@ -74,6 +77,8 @@ def test_one_of_ten_cases_fails(cli: Cli, jobs: int) -> None:
     assert records[3]["evaluator_errors"] == {"picky": "LookupError: no such row"}
     assert list(records[3]["metrics"]) == ["call.score", "call.pass"]
     assert records[4]["reasons"] == {"picky.share": "half of case 4"}
+    assert summary["notes"]["picky_remark"] == 1
+    assert "picky_remark" in [note.kind for grade in Run("runs/r").grades() for note in grade.notes]
 
 
 @pytest.mark.usefixtures("files")

@@ -77,7 +77,14 @@ class BreakdownTally:
             return
         tool = (grade.expected[0] or NO_NAME) if grade.expected else NO_CALL
         metrics = grade.metrics
-        key = (tool, grade.scenario_type, _position(grade.message), _length(grade.prompt), tuple(metrics), tuple(metrics.values()))
+        key = (
+            tool,
+            grade.scenario_type,
+            _position(grade.message),
+            _length(grade.prompt_characters),
+            tuple(metrics),
+            tuple(metrics.values()),
+        )
         self._pending[key] = self._pending.get(key, 0) + 1
         if len(self._pending) >= _MOST_PENDING:
             self._add_up()

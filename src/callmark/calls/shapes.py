@@ -57,6 +57,7 @@ METADATA_KEYS = frozenset(
         "after",
     ]
 )
+_PLAIN_KEYS = frozenset({"id", "type", "name", "arguments"})
 _METADATA_PREFIXES = ("_", "x-")
 _MAX_DIGITS = 400  # more are outside double range
 _SCHEMA_KEYS = frozenset(
@@ -115,10 +116,12 @@ def read_call(value: Any) -> Call:
 
 
 def _read_object(value: dict[str, Any]) -> Call:
-    bodies = [*(value[key] for key in CONTAINER_KEYS if isinstance(value.get(key), dict)), value]
-    arguments = [(key, body[key]) for body in bodies for key in ARGUMENT_KEYS if body.get(key) is not None]
     given_id = value.get("id")
     call_id = scrub(given_id) if isinstance(given_id, str) else None if given_id is None else dump(given_id)
+    if _PLAIN_KEYS.issuperset(value) and isinstance(value.get("name"), str):  # nothing that could contradict
+        return named_call(value["name"], value.get("arguments"), call_id)
+    bodies = [*(value[key] for key in CONTAINER_KEYS if isinstance(value.get(key), dict)), value]
+    arguments = [(key, body[key]) for body in bodies for key in ARGUMENT_KEYS if body.get(key) is not None]
     names = list(_names(value, bodies))
     if not names or not all(isinstance(name, str) for _, name in names):
         return Call(name="", id=call_id, malformed="no name", text=_text(arguments[0][1] if arguments else None, value))

@@ -11,7 +11,7 @@ class GradeRecord(Struct, frozen=True, gc=False, omit_defaults=True):
     """A prediction's grade, or, with an `error`, why it has none.
 
     `expected` and `actual` are the names of the calls; `pairs` are indexes into both and whether all arguments agree. `conversation` and
-    `message` are what the case was cut from, `prompt` the characters of its prompt. `reasons` are by full metric name, as are the
+    `message` are what the case was cut from, `prompt_characters` the length of its prompt. `reasons` are by full metric name, as are the
     numerators and denominators in `pooled`; `categories` and `evaluator_errors` are by evaluator. Of a whole conversation: why it ended,
     how many turns the user had, and how many calls have no recorded result (`misses`).
     """
@@ -31,7 +31,7 @@ class GradeRecord(Struct, frozen=True, gc=False, omit_defaults=True):
     scenario_type: str = ""
     group: str | None = None
     usage: Usage | None = None
-    prompt: int | None = None
+    prompt_characters: int | None = None
     ending: str = ""
     turns: int | None = None
     misses: int = 0

@@ -192,7 +192,7 @@ def grade_row(grade: GradeRecord, metrics: tuple[str, ...]) -> dict[str, Any]:
             for fault in grade.faults
         ),
         "notes": "; ".join(note.kind for note in grade.notes),
-        "prompt_characters": grade.prompt,
+        "prompt_characters": grade.prompt_characters,
         "seconds": usage.seconds if usage else None,
         "input_tokens": usage.input_tokens if usage else None,
         "output_tokens": usage.output_tokens if usage else None,

@@ -7,7 +7,7 @@ import ast
 import re
 from typing import Any
 
-from callmark.calls.shapes import read_call
+from callmark.calls.shapes import named_call
 from callmark.calls.strict import NotStrict, scrub
 from callmark.types import Call
 
@@ -22,7 +22,7 @@ _STRING = re.compile(STRING_PATTERN, re.DOTALL)
 def read_code_call(name: str, source: str) -> Call:
     """Return the call that code writes, if its arguments are keywords and literals; else a malformed call with the code as its text."""
     try:
-        call = read_call({"name": name, "arguments": _read_keywords(source[len(name) :])})
+        call = named_call(name, _read_keywords(source[len(name) :]), None)
     except NotStrict as problem:
         return malformed_call(name, f"arguments: {problem}", source)
     except RecursionError:  # from a caller that is deep itself
