@@ -318,7 +318,7 @@ TEXTS = {
     "lists": "[" * MEGABYTE,
     "quotes": '"' * MEGABYTE,
     "backslashes": "\\" * MEGABYTE,
-    "calls of Python": "[" + "f(a=1), " * 100_000,
+    "calls of Python": "[" + "f(a=1), " * 20_000,
     "parentheses": "[f(" + "(" * MEGABYTE,
     "thinking": "<think>" * 100_000,
     "thinking with ends": "<think></think>" * 60_000,

@@ -1099,8 +1099,9 @@ def write_long_scenarios() -> None:
 
 
 def run_with_file_size_limit(size: int, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command with a limit on file size, as on a full disk."""
-    return run_process(*arguments, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
+    """Run the command with a limit on file size, as on a full disk; without bytecode, which would be cut off too."""
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    return run_process(*arguments, env=environment, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
 
 
 @pytest.mark.parametrize("size", [0, 100, 700])
