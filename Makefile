@@ -47,7 +47,7 @@ demo-llm: $(VENV)/local-model      ## the small real LLM at 20 decision points, 
 	$(BIN)/callmark simulate callmark-demo/llm-scenarios.jsonl --limit 2 --agent careful --user local: --config src/callmark/worlds/helpdesk/callmark.toml --tools "mcp:$(BIN)/python -m callmark.worlds.helpdesk" --system src/callmark/worlds/helpdesk/workflow.md --max-turns 8 -o callmark-demo/runs
 
 test: $(VENV)/developed            ## all tests
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/developed            ## style, types, layers
 	$(BIN)/ruff check .

@@ -34,19 +34,20 @@ if TYPE_CHECKING:
     from callmark.config import read_policy
     from callmark.errors import BadInput, BrokenRow, CallmarkError, EvaluatorError, StorageError
     from callmark.formats import Dataset, load
-    from callmark.formats.format import Format
+    from callmark.formats.format import Format, ReadContext
     from callmark.grading.attempt import Attempt
     from callmark.grading.evaluator import Evaluator, Metric, Result
     from callmark.grading.grade import Grade
     from callmark.grading.record import GradeRecord
+    from callmark.models.keys import Keys
     from callmark.models.model import Capabilities, Model, ModelError, ModelFailure, ModelSettings
-    from callmark.models.provider import Provider
+    from callmark.models.provider import Provider, Spec
     from callmark.runs.compare import compare
     from callmark.runs.grade import GradeOptions
     from callmark.runs.run import Run
     from callmark.simulation.agents import AgentProvider
     from callmark.simulation.session import Agent, NullContext, Session, State, Toolbox, ToolResult, ToolSource, User, UserSession, UserTurn
-    from callmark.simulation.toolboxes.provider import ToolboxProvider
+    from callmark.simulation.toolboxes.provider import ToolboxProvider, ToolboxSettings
     from callmark.simulation.users.provider import UserProvider
     from callmark.synthesis.synth import synth
     from callmark.synthesis.world import World
@@ -66,13 +67,14 @@ _NAMES_BY_MODULE = {
     "callmark.config": ("read_policy",),
     "callmark.errors": ("BadInput", "BrokenRow", "CallmarkError", "EvaluatorError", "StorageError"),
     "callmark.formats": ("Dataset", "load"),
-    "callmark.formats.format": ("Format",),
+    "callmark.formats.format": ("Format", "ReadContext"),
     "callmark.grading.attempt": ("Attempt",),
     "callmark.grading.evaluator": ("Evaluator", "Metric", "Result"),
     "callmark.grading.grade": ("Grade",),
     "callmark.grading.record": ("GradeRecord",),
+    "callmark.models.keys": ("Keys",),
     "callmark.models.model": ("Capabilities", "Model", "ModelError", "ModelFailure", "ModelSettings"),
-    "callmark.models.provider": ("Provider",),
+    "callmark.models.provider": ("Provider", "Spec"),
     "callmark.runs.compare": ("compare",),
     "callmark.runs.grade": ("GradeOptions",),
     "callmark.runs.run": ("Run",),
@@ -89,7 +91,7 @@ _NAMES_BY_MODULE = {
         "UserSession",
         "UserTurn",
     ),
-    "callmark.simulation.toolboxes.provider": ("ToolboxProvider",),
+    "callmark.simulation.toolboxes.provider": ("ToolboxProvider", "ToolboxSettings"),
     "callmark.simulation.users.provider": ("UserProvider",),
     "callmark.synthesis.synth": ("synth",),
     "callmark.synthesis.world": ("World",),
@@ -117,6 +119,7 @@ __all__ = [
     "Grade",
     "GradeOptions",
     "GradeRecord",
+    "Keys",
     "Message",
     "Metric",
     "Model",
@@ -129,9 +132,11 @@ __all__ = [
     "Place",
     "Prediction",
     "Provider",
+    "ReadContext",
     "Result",
     "Run",
     "Session",
+    "Spec",
     "State",
     "StorageError",
     "Summary",
@@ -141,6 +146,7 @@ __all__ = [
     "ToolSource",
     "Toolbox",
     "ToolboxProvider",
+    "ToolboxSettings",
     "Usage",
     "User",
     "UserProvider",

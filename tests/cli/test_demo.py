@@ -23,18 +23,26 @@ def test_demo_runs_every_step_and_writes_a_report(cli: Cli, tmp_path: Path, monk
     assert len([json.loads(line) for line in Path("callmark-demo/eval.jsonl").read_text().splitlines()]) > 50
 
 
+def shrink_demo(monkeypatch: pytest.MonkeyPatch, name: str, old: str, new: str) -> None:
+    """Replace a number in the steps of a demo: `make demo` runs them as they are."""
+    steps = tuple((title, command.replace(old, new)) for title, command in demo.DEMOS[name].steps)
+    assert steps != demo.DEMOS[name].steps
+    monkeypatch.setitem(demo.DEMOS, name, demo.DEMOS[name]._replace(steps=steps))
+
+
 def test_store_demo_runs_the_whole_workflow(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    shrink_demo(monkeypatch, "store", "-n 120 ", "-n 60 ")
     done = cli("demo")
     assert done.status == 0
     steps = re.findall(r"^\$ callmark (\w+) ", done.out, re.MULTILINE)
     assert steps == ["synth", "stats", "show", "lint", "lint", "filter", "expand", "show", "run", "compare", "gate", "report"]
-    assert "120 conversations → callmark-demo/data" in done.out
+    assert "60 conversations → callmark-demo/data" in done.out
     assert "✓ call.score" in done.out
     assert "callmark-demo/report.html   " in done.out.rstrip().splitlines()[-1]
     train, valid = (callmark.stats(callmark.load(f"callmark-demo/data/{name}.jsonl")) for name in ("train", "valid"))
-    assert train.conversations + valid.conversations == 120
-    assert len(valid.tools) == 15
+    assert train.conversations + valid.conversations == 60
+    assert len(train.tools) == 15
     assert callmark.lint(callmark.load("callmark-demo/data/train.jsonl")).findings == []
 
 
@@ -75,6 +83,7 @@ def test_hotel_dataset_has_one_planted_flaw_of_each_kind() -> None:
 
 def test_chatbot_demo_writes_a_report(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    shrink_demo(monkeypatch, "chatbot", "--trials 3 ", "--trials 1 ")
     done = cli("demo", "chatbot")
     assert done.status == 0
     assert "sloppy against careful" in done.out

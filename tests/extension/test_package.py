@@ -41,14 +41,14 @@ lamps = "acme_callmark.world:Lamps"
 import json
 from collections.abc import Mapping
 
-from callmark import Call, Case, Format, Message, Place
+from callmark import Call, Case, Format, Message, Place, ReadContext
 
 
 def detect(fields: Mapping[str, object]) -> float:
     return 1.0 if {"utterance", "do"} <= fields.keys() else 0.0
 
 
-def read(row: bytes, place: Place, context: object) -> Case:
+def read(row: bytes, place: Place, context: ReadContext) -> Case:
     given = json.loads(row)
     expected = tuple(Call(name, arguments) for name, arguments in given["do"])
     return Case(f"acme-{place.number}", (Message("user", given["utterance"]),), place=place, expected=expected)
@@ -86,7 +86,7 @@ class Brevity:
     "src/acme_callmark/provider.py": '''
 """acme:NAME: turns a lamp on when NAME is right, and is silent in every other case."""
 
-from callmark import Call, Capabilities, Case, ModelSettings, Prediction, Provider
+from callmark import Capabilities, Case, Keys, ModelSettings, Prediction, Provider, Spec
 
 
 class Switch:
@@ -110,7 +110,7 @@ class Switch:
 
 
 class Acme(Provider, frozen=True):
-    def open(self, spec: object, settings: ModelSettings, keys: object) -> Switch:
+    def open(self, spec: Spec, settings: ModelSettings, keys: Keys) -> Switch:
         return Switch(spec.name)
 
 

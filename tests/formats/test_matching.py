@@ -188,10 +188,10 @@ def test_several_files_are_matched_as_one_where_every_row_names_its_case(tmp_pat
         match_predictions(Predictions(str(no_id)), Predictions(str(no_id)))
 
 
-def test_predictions_that_are_held_as_lines_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_predictions_stored_as_lines_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [row(f"f{number}", id=f"c{number % 7}", trial=number // 7) for number in range(30)]
     decoded = match(tmp_path, *rows)
-    monkeypatch.setattr(matching, "_HELD_DECODED", 4)
+    monkeypatch.setattr(matching, "_MAX_DECODED", 4)
     encoded = match(tmp_path, *rows)
     assert any(isinstance(item, bytes) for items in encoded.by_case.values() for item in items)
     for case in decoded.by_case:

@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TextIO
 
 import click
 
@@ -101,10 +102,10 @@ def run(arguments: list[str], *, debug: bool = False) -> int:
         status = _run_command(arguments, debug=debug)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader of the pipe has read enough
-        _discard_output()
+        _discard(sys.stdout)
         return 0
     except OSError as error:
-        _discard_output()
+        _discard(sys.stdout)
         if status == BAD_INPUT:  # an error is reported already
             return status
         where = f"{error.filename}: " if error.filename else "standard output cannot be written: "
@@ -149,18 +150,18 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _discard_output() -> None:
-    """Send what is still buffered for standard output nowhere: writing it failed once, and the interpreter would try again at its exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _discard(stream: TextIO) -> None:
+    """Discard what is still buffered for a stream: writing it failed once, and the interpreter would try again at its exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     with suppress(OSError):
-        sys.stdout.flush()
+        stream.flush()
 
 
 def _report_error(error: Exception, sentence: str, hint: str, *, debug: bool) -> int:
     """Print an error as one sentence, with its hint on a second line, and return exit status 2."""
     from callmark.reporting.safety import escape_controls
 
-    with suppress(OSError):  # standard error cannot be written: the exit status still says it
+    try:
         if debug:
             import traceback
 
@@ -168,4 +169,6 @@ def _report_error(error: Exception, sentence: str, hint: str, *, debug: bool) ->
         click.echo(f"callmark: {end_sentence(escape_controls(sentence))}", err=True)
         if hint:
             click.echo(escape_controls(hint), err=True)
+    except OSError:  # standard error cannot be written: the exit status still tells
+        _discard(sys.stderr)
     return BAD_INPUT

@@ -15,9 +15,9 @@ from callmark.formats.prediction_lines import decode_prediction, encode_predicti
 from callmark.formats.predictions import PredictionRow, Predictions
 from callmark.types import Case, Place, Prediction
 
-_HELD_DECODED = 20_000  # predictions; more are held as their lines, which take a quarter of the memory
+_MAX_DECODED = 20_000  # predictions; more are held as their lines, which take a quarter of the memory
 
-Held = Prediction | bytes  # a prediction, or its line
+DecodedOrLine = Prediction | bytes  # a prediction, or its line
 
 
 class PredictionsInfo(Struct, omit_defaults=True):
@@ -40,7 +40,7 @@ class MatchedPredictions(Struct):
     The key of a case is its id, or, where predictions are matched `in_order`, its index.
     """
 
-    by_case: dict[str, list[Held]] = {}
+    by_case: dict[str, list[DecodedOrLine]] = {}
     in_order: bool = False
     info: PredictionsInfo = field(default_factory=PredictionsInfo)
 
@@ -55,10 +55,10 @@ class MatchedPredictions(Struct):
 
     def lines_of_case(self, case: str, index: int, predictions: Iterable[Prediction]) -> list[bytes]:
         """Return the lines of what `of_case` returned, encoded anew only where they are not held."""
-        held = self.by_case.get(self.key(case, index), ())
+        stored = self.by_case.get(self.key(case, index), ())
         return [
             item if isinstance(item, bytes) and not self.in_order else encode_prediction(prediction)
-            for item, prediction in zip(held, predictions, strict=True)
+            for item, prediction in zip(stored, predictions, strict=True)
         ]
 
     def find(self, case: Case, trial: int) -> Prediction | None:
@@ -81,8 +81,10 @@ def match_predictions(*files: Predictions) -> MatchedPredictions:
     """Return the predictions of the files, by case. In order, rows that cannot be read are counted too. Positions without gaps from 1 on
     are taken to be counted from 1. With several files (the output and the errors of a batch) every row has to name its case.
     """
-    by_case: dict[str, list[Held]] = {}
-    trials: dict[str, dict[int, tuple[bool, Held]]] = {}  # of cases with several predictions: whether each is an error, and the prediction
+    by_case: dict[str, list[DecodedOrLine]] = {}
+    trials: dict[
+        str, dict[int, tuple[bool, DecodedOrLine]]
+    ] = {}  # of cases with several predictions: whether each is an error, and the prediction
     all_positions = True  # whether every row gives the position of its case
     info = PredictionsInfo(name=" and ".join(file.name for file in files))
     in_order: bool | None = None
@@ -103,9 +105,9 @@ def match_predictions(*files: Predictions) -> MatchedPredictions:
             info.parsed += 1
         elif not prediction.calls and any(marker in prediction.text for marker in markers):
             info.unparsed += 1
-        held: Held = prediction if info.rows <= _HELD_DECODED else encode_prediction(prediction)
+        stored: DecodedOrLine = prediction if info.rows <= _MAX_DECODED else encode_prediction(prediction)
         if key not in by_case:
-            by_case[key] = [held]
+            by_case[key] = [stored]
             continue
         if key not in trials:
             first = _decoded(by_case[key][0])
@@ -113,9 +115,9 @@ def match_predictions(*files: Predictions) -> MatchedPredictions:
         earlier = trials[key].get(prediction.trial)
         info.repeated += earlier is not None
         if earlier is None or supersedes(error=bool(prediction.error), earlier_error=earlier[0]):
-            trials[key][prediction.trial] = (bool(prediction.error), held)
+            trials[key][prediction.trial] = (bool(prediction.error), stored)
     for key, by_trial in trials.items():
-        by_case[key] = [held for _, (_, held) in sorted(by_trial.items())]
+        by_case[key] = [stored for _, (_, stored) in sorted(by_trial.items())]
     if all_positions and by_case and {str(position) for position in range(1, len(by_case) + 1)} == by_case.keys():  # counted from 1
         by_case = {str(int(key) - 1): predictions for key, predictions in by_case.items()}
     return MatchedPredictions(by_case, bool(in_order), info)
@@ -132,5 +134,5 @@ def _mixed_rows(place: Place, *, has_case: bool) -> BadInput:
     return BadInput(f"{place}: the row {which}", "Either every row has the id of its case, or none: then they are taken in order.")
 
 
-def _decoded(item: Held) -> Prediction:
+def _decoded(item: DecodedOrLine) -> Prediction:
     return item if isinstance(item, Prediction) else decode_prediction(item)

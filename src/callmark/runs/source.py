@@ -25,7 +25,7 @@ RowKind = Literal["conversations", "decision points", "scenarios"]
 
 _NO_ROWS = (1 << 60, 1 << 61)  # a part of a file that no row is in
 
-_MAX_HELD = 8 << 20  # bytes of a file whose cases are held in memory once they were read
+_MAX_CACHED = 8 << 20  # bytes of a file whose cases are held in memory once they were read
 
 
 class Survey(NamedTuple):
@@ -71,14 +71,14 @@ class CaseSource:
         self._given_name = name
         self._tools = tools
         self._default_tools = load_tools(tools).default_tools if tools else None
-        self._held: _Held | None = None
+        self._cached: _CachedCases | None = None
         self._file = SharedFile(path, self.name)
         try:
             with self._open(format_name) as dataset:
                 self.format: Format = dataset.format
                 self.row_kind: RowKind = row_kind or _kind_of(next(iter(dataset)))
                 rows = dataset.rows
-                self._is_small = isinstance(rows, Rows) and rows.compression is None and rows.size <= _MAX_HELD
+                self._is_small = isinstance(rows, Rows) and rows.compression is None and rows.size <= _MAX_CACHED
         except BaseException:
             self._file.close()
             raise
@@ -114,7 +114,7 @@ class CaseSource:
                 cases.append(placed)
         totals = reader.totals
         if self._is_small:
-            self._held = _Held(cases, totals)
+            self._cached = _CachedCases(cases, totals)
         return Survey(len(places), totals.digest, totals.repaired_rows)
 
     def digest(self) -> str:
@@ -190,8 +190,8 @@ class CaseReader:
     @property
     def totals(self) -> "ReadTotals":
         """What was learned of the file, once it was read to its end."""
-        held = self._source._held
-        return ReadTotals(self._dataset.digest(), self._dataset.repaired_rows) if held is None else held.totals
+        cached = self._source._cached
+        return ReadTotals(self._dataset.digest(), self._dataset.repaired_rows) if cached is None else cached.totals
 
     def close(self) -> None:
         """End the pass early."""
@@ -199,8 +199,8 @@ class CaseReader:
 
     def _read(self) -> Iterator[PlacedCase]:
         own, parts = self._part
-        if self._source._held is not None:
-            return (placed for placed in self._source._held.cases if placed.block % parts == own)
+        if self._source._cached is not None:
+            return (placed for placed in self._source._cached.cases if placed.block % parts == own)
         if self._source.expanded:
             return self._cut()
         return self._first_of_each() if self._source.format.recorded else self._cases()
@@ -243,7 +243,7 @@ class ReadTotals(NamedTuple):
     repaired_rows: int
 
 
-class _Held(NamedTuple):
+class _CachedCases(NamedTuple):
     cases: list[PlacedCase]
     totals: ReadTotals
 

@@ -165,11 +165,11 @@ class ModelWorker:
 
     def _is_last(self, error: ModelError, attempt: int) -> bool:
         """Return whether an error ends the attempts, and count it where no other request will fare better."""
-        hopeless = error.fatal and not self.predictions
-        attempts = 1 + (min(self.settings.retries, _FIRST_RETRIES) if hopeless else self.settings.retries)
+        fatal = error.fatal and not self.predictions
+        attempts = 1 + (min(self.settings.retries, _FIRST_RETRIES) if fatal else self.settings.retries)
         too_long = (error.retry_after or 0.0) > MAX_RETRY_AFTER  # a quota that is used up for the day
         last = not error.retryable or attempt >= attempts or too_long
-        if last and (hopeless or too_long) and not self.stop_reason:
+        if last and (fatal or too_long) and not self.stop_reason:
             self._fatal_errors += 1
             if self._fatal_errors == _FATAL_ERRORS:
                 self.stop_reason, self.fatal = self._hide(str(error)), True
