@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from callmark.api.datasets import DatasetSource, open_dataset
-from callmark.api.models import choose_models
 from callmark.api.runs import RunSource, open_run, refuse_run_file
 from callmark.config import read_config
 from callmark.data.expand import as_cases
@@ -15,6 +14,7 @@ from callmark.errors import BadInput
 from callmark.formats import write_lines
 from callmark.grading.standalone import export_source
 from callmark.models.chat_request import check_params
+from callmark.models.choice import choose_models
 from callmark.models.keys import Keys
 from callmark.models.model import ModelSettings
 from callmark.models.specs import read_spec

@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct, structs
 
-from callmark.api.models import NamedModel
 from callmark.errors import BadInput
+from callmark.models.choice import NamedModel
 from callmark.models.keys import HIDDEN
 from callmark.runs.manifest import ModelRunInfo, SimulationSettings
 from callmark.runs.selection import CaseSelection

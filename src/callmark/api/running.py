@@ -15,10 +15,10 @@ from msgspec import Struct, structs
 
 from callmark.api.cases import CaseInput, select_cases, with_bad_rows
 from callmark.api.grading import OUT, grading_settings
-from callmark.api.models import ModelChoice, check_prices, choose_models, override
 from callmark.api.resuming import read_resumed_run, recorded_agent
 from callmark.config import read_config
 from callmark.errors import BadInput
+from callmark.models.choice import ModelChoice, check_prices, choose_models, override, resolve_model
 from callmark.models.keys import Keys
 from callmark.models.model import ModelSettings
 from callmark.reporting.safety import one_line
@@ -213,7 +213,7 @@ def _run_folder(selection: CaseSelection) -> str:
 
 def _participant(model: str | ModelSettings | None, configured: Mapping[str, ModelSettings]) -> ModelSettings | None:
     """Return the settings of a user or a judge; a word that is not configured is a spec."""
-    return configured.get(model, ModelSettings(model=model)) if isinstance(model, str) else model
+    return None if model is None else resolve_model(model, configured)[1]
 
 
 def _open_cache(keys: Keys, warn: Warn) -> Cache:

@@ -38,9 +38,9 @@ class ChatSimulator:
         seed: int = 0,
     ) -> None:
         from callmark.config import read_config
+        from callmark.models.choice import resolve_model
         from callmark.models.keys import Keys
         from callmark.runs.manifest import SimulationSettings
-        from callmark.runs.run_model import resolve_model
         from callmark.simulation.open_simulator import open_simulator
 
         named = read_config(None).models

@@ -31,13 +31,6 @@ def open_run_model(name: str | None, settings: ModelSettings, keys: Keys) -> Ope
     return OpenedModel(name or model.label, model, settings, recorded, redacted)
 
 
-def resolve_model(model: str | ModelSettings, configured: dict[str, ModelSettings]) -> tuple[str | None, ModelSettings]:
-    """Return the name that a model is configured under, None where it is not, and its settings."""
-    if isinstance(model, ModelSettings):
-        return None, model
-    return (model, configured[model]) if model in configured else (None, ModelSettings(model=model))
-
-
 def redact_settings(settings: ModelSettings, spec: Spec, keys: Keys) -> tuple[ModelSettings, bool]:
     """Return the settings as they may be written down, and whether something secret was taken out of them."""
     address = _redact_address(settings, keys)

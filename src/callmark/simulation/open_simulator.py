@@ -21,8 +21,6 @@ from callmark.simulation.toolboxes.none import NoToolSource
 from callmark.simulation.users import open_user
 from callmark.types import Case, Prediction, Tool
 
-NamedModel = tuple[str | None, ModelSettings]  # the name in `callmark.toml`, if any, and the settings
-
 
 def open_simulator(
     name: str | None,

@@ -11,13 +11,14 @@ from msgspec import structs
 
 from callmark.calls.toolsets import tools_json
 from callmark.grading.settings import SIMULATION_EVALUATORS, GradingSettings
+from callmark.models.choice import NamedModel
 from callmark.models.keys import Keys
 from callmark.runs.cache import Cache
 from callmark.runs.grade import GradeOptions
 from callmark.runs.manifest import SimulationSettings
 from callmark.runs.runner import Runner
 from callmark.runs.selection import CaseSelection
-from callmark.simulation.open_simulator import NamedModel, list_tools, open_simulator, open_user_for_checks
+from callmark.simulation.open_simulator import list_tools, open_simulator, open_user_for_checks
 from callmark.simulation.playability import refuse_unplayable
 from callmark.types import Case
 

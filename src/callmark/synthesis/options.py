@@ -7,9 +7,9 @@ import msgspec
 from msgspec import Struct
 
 from callmark.grading.settings import SIMULATION_EVALUATORS, GradingSettings
+from callmark.models.choice import NamedModel
 from callmark.models.model import ModelSettings
 from callmark.runs.manifest import SimulationSettings
-from callmark.simulation.open_simulator import NamedModel
 from callmark.simulation.simulate import MAX_STEPS
 from callmark.simulation.simulator import MAX_TURNS
 from callmark.synthesis.world import World

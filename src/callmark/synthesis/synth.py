@@ -10,13 +10,14 @@ from callmark.config import Config, read_config, read_policy
 from callmark.errors import BadInput
 from callmark.formats import load
 from callmark.grading.evaluators.policy_rules import read_rules
+from callmark.models.choice import check_prices, resolve_model
 from callmark.models.keys import Keys
 from callmark.models.model import ModelSettings
 from callmark.runs.cache import Cache
 from callmark.runs.event_loop import run_sync
 from callmark.runs.runner import ProgressListener
 from callmark.runs.worker import Budget
-from callmark.simulation.open_simulator import NamedModel, inspect_tools, list_tools
+from callmark.simulation.open_simulator import inspect_tools, list_tools
 from callmark.simulation.session import State
 from callmark.simulation.toolboxes import find_provider
 from callmark.synthesis.options import SEED, VALID_SHARE, SynthesisOptions
@@ -138,8 +139,8 @@ def _options(
         balance=balance,
         tools=specs,
         listed_tools=listed,
-        agent=None if agent is None else _configured(agent, config.models),
-        user=None if user is None else _configured(user, config.models)[1],
+        agent=None if agent is None else resolve_model(agent, config.models),
+        user=None if user is None else resolve_model(user, config.models)[1],
         grading=config.grading,
         **others,
     )
@@ -178,12 +179,6 @@ def _read_scenarios(scenarios: str | PathLike[str] | Sequence[Case]) -> list[Cas
     return found
 
 
-def _configured(model: str | ModelSettings, models: Mapping[str, ModelSettings]) -> NamedModel:
-    if isinstance(model, ModelSettings):
-        return None, model
-    return (model, models[model]) if model in models else (None, ModelSettings(model=model))
-
-
 def _warn_about_unused_rules(rules: Mapping[str, Any], tools: Sequence[Tool], warn: Callable[[str], None]) -> None:
     """Warn about rules that reference no tool: they can never be broken."""
     for rule in read_rules(rules):
@@ -193,11 +188,9 @@ def _warn_about_unused_rules(rules: Mapping[str, Any], tools: Sequence[Tool], wa
 
 
 def _check_prices(models: Sequence[ModelSettings | None], keys: Keys) -> None:
+    """Raise `BadInput` where no model has a price, or none takes part: a limit of cost would mean nothing."""
     given = [model for model in models if model is not None]
     if not given:
         raise BadInput("--max-cost is about models, and none is asked: name one with --agent or --user")
     if all(model.price is None for model in given):
-        raise BadInput(
-            f"--max-cost needs a price, and {keys.hide(given[0].model)} has none",
-            "Give one in callmark.toml: [models.NAME] price = { input = 0.15, output = 0.6 } for a million tokens.",
-        )
+        check_prices(given, keys)

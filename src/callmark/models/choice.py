@@ -46,13 +46,16 @@ def check_prices(models: Sequence[ModelSettings], keys: Keys) -> None:
         )
 
 
-def _choose(model: str | ModelSettings, configured: Mapping[str, ModelSettings]) -> NamedModel:
+def resolve_model(model: str | ModelSettings, configured: Mapping[str, ModelSettings]) -> NamedModel:
+    """Return the name that a model is configured under, None where it is not, and its settings."""
     if isinstance(model, ModelSettings):
         return None, model
-    if model in configured:
-        return model, configured[model]
-    if ":" not in model and configured:
+    return (model, configured[model]) if model in configured else (None, ModelSettings(model=model))
+
+
+def _choose(model: str | ModelSettings, configured: Mapping[str, ModelSettings]) -> NamedModel:
+    if isinstance(model, str) and configured and model not in configured and ":" not in model:
         raise BadInput(
             f"there is no model called {model!r}{did_you_mean(model, configured)}", f"callmark.toml has {', '.join(configured)}."
         )
-    return None, ModelSettings(model=model)
+    return resolve_model(model, configured)
