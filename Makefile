@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 PEERS := .venv-peers
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)  # of the tests, which wait for servers and browsers
 PEER_PIP := -m pip --disable-pip-version-check -q install
 
 .DEFAULT_GOAL := help
@@ -47,7 +48,7 @@ demo-llm: $(VENV)/local-model      ## the small real LLM at 20 decision points, 
 	$(BIN)/callmark simulate callmark-demo/llm-scenarios.jsonl --limit 2 --agent careful --user local: --config src/callmark/worlds/helpdesk/callmark.toml --tools "mcp:$(BIN)/python -m callmark.worlds.helpdesk" --system src/callmark/worlds/helpdesk/workflow.md --max-turns 8 -o callmark-demo/runs
 
 test: $(VENV)/developed            ## all tests
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/developed            ## style, types, layers
 	$(BIN)/ruff check .

@@ -332,13 +332,13 @@ TEXTS = {
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 @pytest.mark.parametrize("parse", [None, "pythonic", "json"])
-def test_hostile_text_is_parsed_in_time(text: str, parse: str | None) -> None:
+@pytest.mark.timeout(SECONDS)
+def test_hostile_text_is_parsed_in_time(cli: Cli, text: str, parse: str | None) -> None:
     write_rows(Path("eval.jsonl"), case("q1"))
     write_rows(Path("p.jsonl"), {"id": "q1", "text": text})
-    command = [sys.executable, "-m", "callmark", "grade", "eval.jsonl", "-p", "p.jsonl", *(["--parse", parse] if parse else [])]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
-    told(done.returncode, done.stdout, done.stderr)
-    assert done.returncode == 0
+    done = cli("grade", "eval.jsonl", "-p", "p.jsonl", *(["--parse", parse] if parse else []))
+    told(done.status, done.out, done.err)
+    assert done.status == 0
 
 
 def test_many_hostile_names_are_shown_in_bounded_space(cli: Cli) -> None:
