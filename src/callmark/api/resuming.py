@@ -36,7 +36,7 @@ def read_resumed_run(
     if not resume:
         raise BadInput(f"{run} is a run: --resume goes on with it", "callmark grade RUN grades one again.")
     if moved:
-        raise BadInput(f"{run} is a run that is gone on with where it stands: -o and --name cannot be given with it")
+        raise BadInput(f"{run} is a run, which is resumed in its own folder: -o and --name cannot be given with it")
     model_run = before.model_run
     if model_run is None:
         raise BadInput(f"{run} was made of a file of predictions: there is no model to go on asking")

@@ -1,7 +1,7 @@
 """Messages in OpenAI's form: JSON text to `Message`, `Message` to JSON text, and replacing the calls of a message.
 
 Read: `tool_calls` (null is empty), the older `function_call`, content that is a string, null, missing, a list of parts or any
-other JSON. A number in the place of the list of calls raises `BadInput`; what stands in the place of a call and is none is malformed.
+other JSON. A list of calls that is a number raises `BadInput`; an item of it that is not a call is malformed.
 """
 
 import re

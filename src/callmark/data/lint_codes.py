@@ -16,7 +16,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "duplicate_call_id": ("error", "two calls with the same id in one conversation"),
     "empty_assistant": ("error", "an assistant message that says and calls nothing"),
     "leak": ("error", "a row for validation that is, or nearly is, one for training"),
-    "hallucinated_value": ("warning", "an argument value that stands nowhere before its call"),
+    "hallucinated_value": ("warning", "an argument value that does not appear earlier in the conversation"),
     "repeated_key": ("warning", "a key that stands twice in one object; the last counts"),
     "conflicting_expected": ("warning", "the same prompt as in another row, with a different answer"),
     "duplicate_row": ("warning", "an exact copy of another row"),

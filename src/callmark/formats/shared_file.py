@@ -18,7 +18,7 @@ class SharedFile:
     def __init__(self, path: str, name: str) -> None:
         with open_file(path, name) as file:
             self._descriptor = os.dup(file.fileno())
-        self._finalizer = weakref.finalize(self, os.close, self._descriptor)  # whoever forgets to close it leaks nothing
+        self._finalizer = weakref.finalize(self, os.close, self._descriptor)  # a file that nobody closes is closed with its object
 
     def stream(self) -> io.BufferedReader:
         """Return the file as a stream that begins at its beginning."""

@@ -7,7 +7,7 @@ from callmark.grading.evaluate import CheckedEvaluator, CombinedResult, evaluate
 from callmark.grading.evaluator import Dependency, Evaluator, Metric, dependencies, fault_evaluators
 
 CORRECT = Execution(True, True, True)
-_MOST_RESULTS = 10_000  # names are endless where models make them up
+_MAX_RESULTS = 10_000  # models hallucinate any number of names
 
 
 class EvaluatorSet:
@@ -44,7 +44,7 @@ class EvaluatorSet:
         result = self._results.get(key)
         if result is None:
             result = evaluate_all(attempt, self._checked)
-            if len(self._results) > _MOST_RESULTS:
+            if len(self._results) > _MAX_RESULTS:
                 self._results.clear()
             if not result.errors:
                 self._results[key] = result
